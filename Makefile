@@ -114,10 +114,10 @@ docs: report ## build the site from the Markdown pages: build/site/index.html
 	@echo build/site/index.html
 
 quick: setup ## run a few tests of every room: those that tests/quick.toml names
-	@$(BIN)/pytest -n 2 -q --quick
+	@$(BIN)/pytest -n 2 --dist worksteal -q --quick
 
 test: setup packages ## run the tests, without the cases that tests/thorough.toml leaves to make check
-	@$(BIN)/pytest -n 2 -rs
+	@$(BIN)/pytest -n 2 --dist worksteal -rs
 
 lint: setup
 	@$(BIN)/ruff format --check .
@@ -130,7 +130,7 @@ spelling: setup
 	@$(BIN)/codespell
 
 check: lint types spelling packages ## check format, types, spelling, every test, generated/ and proofs
-	@$(BIN)/pytest -n 2 -rs --thorough
+	@$(BIN)/pytest -n 2 --dist worksteal -rs --thorough
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check

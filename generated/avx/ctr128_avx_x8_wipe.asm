@@ -56,23 +56,17 @@ align 16
 ctr128_avx_x8_wipe_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
+ctr128_avx_x8_wipe_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 ctr128_avx_x8_wipe_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-ctr128_avx_x8_wipe_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-ctr128_avx_x8_wipe_rcon_9:
-    db 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00
-align 16
-ctr128_avx_x8_wipe_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
 
 section .text
 
 ; void ctr128_avx_x8_wipe_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-128 key
-;   stack 0 bytes; writes xmm0-3
+;   stack 0 bytes; writes xmm0-8, rax
 ;   no secret remains in registers or on the stack
 global ctr128_avx_x8_wipe_init:function (ctr128_avx_x8_wipe_init.end - ctr128_avx_x8_wipe_init)
 align 32
@@ -80,101 +74,124 @@ ctr128_avx_x8_wipe_init:
     endbr64
     vmovdqu     xmm0, [rsi]                         ; k_0
     vmovdqu     [rdi], xmm0                         ; k_0
-    vpshufb     xmm1, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx_x8_wipe_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1                    ; the next words
-    vmovdqu     [rdi + 16], xmm0                    ; k_1
-    vmovdqu     xmm1, [rel ctr128_avx_x8_wipe_rcon_1]  ; rcon_1
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    lea         rax, [rel ctr128_avx_x8_wipe_key_steps]
+    vpsrldq     xmm1, xmm0, 0x04
+    vpxor       xmm1, xmm0, xmm1                    ; w_2 + w_3, third
+    vpsrldq     xmm2, xmm1, 0x08
+    vpxor       xmm2, xmm1, xmm2                    ; w_0 + … + w_3, first
+    vpsrldq     xmm3, xmm0, 0x08
+    vpxor       xmm3, xmm0, xmm3                    ; w_1 + w_3, second
+    vpshufb     xmm2, xmm2, [rax + 160]             ; X_-3
+    vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
+    vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
+    vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
+    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_1
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm0, 0x04
+    vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
+    vpslldq     xmm7, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
+    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vmovdqu     [rdi + 16], xmm6                    ; k_1
+    vpxor       xmm7, xmm3, [rax + 16]              ; + Rcon
+    vaesenclast xmm7, xmm5, xmm7                    ; X_2
+    vpxor       xmm3, xmm7, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm8, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 32], xmm0                    ; k_2
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
-    vmovdqu     [rdi + 48], xmm0                    ; k_3
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vpxor       xmm2, xmm1, [rax + 32]              ; + Rcon
+    vaesenclast xmm2, xmm7, xmm2                    ; X_3
+    vpxor       xmm1, xmm2, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm8, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm6, xmm3
+    vpxor       xmm3, xmm3, xmm1                    ; the next words
+    vmovdqu     [rdi + 48], xmm3                    ; k_3
+    vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
+    vaesenclast xmm6, xmm2, xmm6                    ; X_4
+    vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpslldq     xmm8, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm1
+    vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 64], xmm0                    ; k_4
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
-    vmovdqu     [rdi + 80], xmm0                    ; k_5
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vpxor       xmm1, xmm5, [rax + 64]              ; + Rcon
+    vaesenclast xmm1, xmm6, xmm1                    ; X_5
+    vpxor       xmm5, xmm1, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpslldq     xmm8, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm4
+    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vmovdqu     [rdi + 80], xmm3                    ; k_5
+    vpxor       xmm4, xmm7, [rax + 80]              ; + Rcon
+    vaesenclast xmm4, xmm1, xmm4                    ; X_6
+    vpxor       xmm7, xmm4, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rax + 240]             ; rotated back
+    vpslldq     xmm8, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
+    vpxor       xmm0, xmm0, xmm7                    ; the next words
     vmovdqu     [rdi + 96], xmm0                    ; k_6
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
-    vmovdqu     [rdi + 112], xmm0                   ; k_7
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vpxor       xmm5, xmm2, [rax + 96]              ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_7
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
+    vpslldq     xmm8, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vmovdqu     [rdi + 112], xmm3                   ; k_7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm5, xmm5, xmm7                    ; X_8
+    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 128], xmm0                   ; k_8
-    vpshufb     xmm1, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx_x8_wipe_rcon_9]  ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1                    ; the next words
-    vmovdqu     [rdi + 144], xmm0                   ; k_9
-    vmovdqu     xmm1, [rel ctr128_avx_x8_wipe_rcon_9]  ; rcon_9
-    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx_x8_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm2, xmm1                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vpxor       xmm2, xmm1, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm5, xmm2                    ; X_9
+    vpxor       xmm1, xmm2, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm1                    ; the next words
+    vmovdqu     [rdi + 144], xmm3                   ; k_9
+    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm3                    ; X_10
+    vpxor       xmm2, xmm2, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm1
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 160], xmm0                   ; k_10
     vpxor       xmm0, xmm0, xmm0                    ; wipe
     vpxor       xmm1, xmm1, xmm1                    ; wipe
     vpxor       xmm2, xmm2, xmm2                    ; wipe
     vpxor       xmm3, xmm3, xmm3                    ; wipe
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
+    vpxor       xmm8, xmm8, xmm8                    ; wipe
     ret
 .end:
 

@@ -69,261 +69,265 @@ align 16
 gcm128_avx_k_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
+gcm128_avx_k_clmul1_x8_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 gcm128_avx_k_clmul1_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx_k_clmul1_x8_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
-align 16
-gcm128_avx_k_clmul1_x8_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-gcm128_avx_k_clmul1_x8_rcon_9:
-    db 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00
-align 16
-gcm128_avx_k_clmul1_x8_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
 
 section .text
 
 ; void gcm128_avx_k_clmul1_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-9, rax rdi
-;   secrets may remain in xmm1-9
+;   stack 0 bytes; writes xmm0-9, rax
+;   secrets may remain in xmm0-9
 global gcm128_avx_k_clmul1_x8_init:function (gcm128_avx_k_clmul1_x8_init.end - gcm128_avx_k_clmul1_x8_init)
 align 32
 gcm128_avx_k_clmul1_x8_init:
     endbr64
-    vmovdqu     xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q]  ; fold_q
-    vmovdqu     xmm1, [rsi]                         ; k_0
-    vmovdqu     [rdi + 256], xmm1                   ; k_0
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, [rel gcm128_avx_k_clmul1_x8_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm3, xmm1, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm3, xmm2                    ; the next words
-    vmovdqu     [rdi + 272], xmm2                   ; k_1
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 1
-    vmovdqu     xmm3, [rel gcm128_avx_k_clmul1_x8_rcon_1]  ; rcon_1
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 288], xmm2                   ; k_2
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 2
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 304], xmm2                   ; k_3
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 3
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 320], xmm2                   ; k_4
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 4
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 336], xmm2                   ; k_5
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 5
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 352], xmm2                   ; k_6
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 6
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 368], xmm2                   ; k_7
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 7
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 384], xmm2                   ; k_8
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 8
-    vpshufb     xmm3, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, [rel gcm128_avx_k_clmul1_x8_rcon_9]  ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 400], xmm2                   ; k_9
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 9
-    vmovdqu     xmm3, [rel gcm128_avx_k_clmul1_x8_rcon_9]  ; rcon_9
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 416], xmm2                   ; k_10
-    vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_k_clmul1_x8_byte_swap]  ; H
-    vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
-    vpxor       xmm6, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm6, xmm0, 0x10              ; B_1: B0·Q'
-    vpshufd     xmm2, xmm6, 0x4e                    ; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
-    vmovdqu     [rdi + 112], xmm6                   ; B_1: B
-    vmovdqu     [rdi + 240], xmm1                   ; B_1: K
-    vpclmulqdq  xmm2, xmm6, xmm1, 0x00              ; V_2 = V_1·B_1: A0·K0
-    vpclmulqdq  xmm3, xmm6, xmm1, 0x10              ; V_2 = V_1·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x01              ; V_2 = V_1·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm6, xmm6, 0x11              ; V_2 = V_1·B_1: A1·B1
-    vpxor       xmm2, xmm2, xmm4                    ; V_2 = V_1·B_1: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; V_2 = V_1·B_1: HI += it
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm4, xmm2                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: fold B
-    vmovdqu     [rdi + 96], xmm7                    ; V_2 = V_1·B_1: B
-    vmovdqu     [rdi + 224], xmm2                   ; V_2 = V_1·B_1: K
-    vpclmulqdq  xmm3, xmm7, xmm1, 0x00              ; V_3 = V_2·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm7, xmm1, 0x10              ; V_3 = V_2·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm7, xmm6, 0x01              ; V_3 = V_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm7, xmm6, 0x11              ; V_3 = V_2·B_1: A1·B1
-    vpxor       xmm3, xmm3, xmm4                    ; V_3 = V_2·B_1: LO += it
-    vpxor       xmm1, xmm1, xmm5                    ; V_3 = V_2·B_1: HI += it
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1                    ; V_3 = V_2·B_1: + HI
-    vpxor       xmm5, xmm4, xmm1                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm5, xmm0, 0x10              ; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm3, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: fold B
-    vmovdqu     [rdi + 80], xmm5                    ; V_3 = V_2·B_1: B
-    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: K
-    vpclmulqdq  xmm1, xmm7, xmm2, 0x00              ; V_4 = V_2·B_2: A0·K0
-    vpclmulqdq  xmm2, xmm7, xmm2, 0x10              ; V_4 = V_2·B_2: A0·K1
-    vpclmulqdq  xmm3, xmm7, xmm7, 0x01              ; V_4 = V_2·B_2: A1·B0
-    vpclmulqdq  xmm4, xmm7, xmm7, 0x11              ; V_4 = V_2·B_2: A1·B1
-    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; V_4 = V_2·B_2: HI += it
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: fold B
-    vmovdqu     [rdi + 64], xmm1                    ; V_4 = V_2·B_2: B
-    vmovdqu     [rdi + 192], xmm2                   ; V_4 = V_2·B_2: K
-    vmovdqa     xmm3, xmm1                          ; V_4 = V_2·B_2
-    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
-.round:
-    sub         rdi, 0x40                           ; V_4 = V_2·B_2
-    vpclmulqdq  xmm4, xmm6, xmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm6, xmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm6, xmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  xmm6, xmm6, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpxor       xmm6, xmm8, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm6, xmm8, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm7, xmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm7, xmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm7, xmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  xmm7, xmm7, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpxor       xmm7, xmm8, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm7, xmm8, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm5, xmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm5, xmm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm5, xmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpxor       xmm5, xmm8, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm5, xmm8, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm3, xmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm3, xmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  xmm3, xmm3, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm6, xmm0, 0x10              ; entries of V_(i+1): B0·Q'
-    vpshufd     xmm8, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+1): fold B
-    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): B
-    vmovdqu     [rdi + 240], xmm4                   ; entries of V_(i+1): K
-    vpclmulqdq  xmm4, xmm7, xmm0, 0x10              ; entries of V_(i+2): B0·Q'
-    vpshufd     xmm8, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+2): fold B
-    vmovdqu     [rdi + 96], xmm7                    ; entries of V_(i+2): B
-    vmovdqu     [rdi + 224], xmm4                   ; entries of V_(i+2): K
-    vpclmulqdq  xmm4, xmm5, xmm0, 0x10              ; entries of V_(i+3): B0·Q'
-    vpshufd     xmm8, xmm5, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+3): fold B
-    vmovdqu     [rdi + 80], xmm5                    ; entries of V_(i+3): B
-    vmovdqu     [rdi + 208], xmm4                   ; entries of V_(i+3): K
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
-    vpshufd     xmm8, xmm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+4): fold B
-    vmovdqu     [rdi + 64], xmm3                    ; entries of V_(i+4): B
-    vmovdqu     [rdi + 192], xmm4                   ; entries of V_(i+4): K
-    sub         rax, 0x01
-    cmp         rax, 0x01
-    jae         .round
-.after_round:
+    vmovdqu     xmm0, [rsi]                         ; k_0
+    vmovdqu     [rdi + 256], xmm0                   ; k_0
+    lea         rax, [rel gcm128_avx_k_clmul1_x8_key_steps]
+    vpsrldq     xmm1, xmm0, 0x04
+    vpxor       xmm1, xmm0, xmm1                    ; w_2 + w_3, third
+    vpsrldq     xmm2, xmm1, 0x08
+    vpxor       xmm2, xmm1, xmm2                    ; w_0 + … + w_3, first
+    vpsrldq     xmm3, xmm0, 0x08
+    vpxor       xmm3, xmm0, xmm3                    ; w_1 + w_3, second
+    vpshufb     xmm2, xmm2, [rax + 160]             ; X_-3
+    vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
+    vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
+    vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
+    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_1
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm0, 0x04
+    vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
+    vpslldq     xmm7, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
+    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vmovdqu     [rdi + 272], xmm6                   ; k_1
+    vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
+    vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
+    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 288], xmm0                   ; k_2
+    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
+    vaesenclast xmm7, xmm8, xmm7                    ; X_3
+    vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm9, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm6, xmm3
+    vpxor       xmm3, xmm3, xmm1                    ; the next words
+    vmovdqu     [rdi + 304], xmm3                   ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
+    vaesenclast xmm6, xmm7, xmm6                    ; X_4
+    vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm1
+    vpxor       xmm0, xmm0, xmm4                    ; the next words
+    vmovdqu     [rdi + 320], xmm0                   ; k_4
+    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
+    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
+    vaesenclast xmm2, xmm6, xmm2                    ; X_5
+    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpslldq     xmm9, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm4
+    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vmovdqu     [rdi + 336], xmm3                   ; k_5
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
+    vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
+    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
+    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
+    vpxor       xmm0, xmm0, xmm8                    ; the next words
+    vmovdqu     [rdi + 352], xmm0                   ; k_6
+    vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
+    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_7
+    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
+    vpslldq     xmm9, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm8
+    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vmovdqu     [rdi + 368], xmm3                   ; k_7
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
+    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm5, xmm5, xmm8                    ; X_8
+    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
+    vpslldq     xmm8, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm0, xmm0, xmm6                    ; the next words
+    vmovdqu     [rdi + 384], xmm0                   ; k_8
+    vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
+    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
+    vaesenclast xmm5, xmm5, xmm7                    ; X_9
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm6
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vmovdqu     [rdi + 400], xmm3                   ; k_9
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
+    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
+    vaesenclast xmm3, xmm5, xmm3                    ; X_10
+    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm4, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 416], xmm0                   ; k_10
+    vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_k_clmul1_x8_byte_swap]  ; H
+    vpshufd     xmm1, xmm0, 0xff
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel gcm128_avx_k_clmul1_x8_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; V_2 = B_1·V_1: A0·K0
+    vpclmulqdq  xmm3, xmm0, xmm1, 0x10              ; V_2 = B_1·V_1: A0·K1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x01              ; V_2 = B_1·V_1: A1·B0
+    vpclmulqdq  xmm5, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: A1·B1
+    vpxor       xmm2, xmm2, xmm4                    ; V_2 = B_1·V_1: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; V_2 = B_1·V_1: HI += it
+    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; V_2 = B_1·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x00              ; V_3 = B_2·V_1: A0·K0
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x10              ; V_3 = B_2·V_1: A0·K1
+    vpclmulqdq  xmm5, xmm2, xmm0, 0x01              ; V_3 = B_2·V_1: A1·B0
+    vpclmulqdq  xmm6, xmm2, xmm0, 0x11              ; V_3 = B_2·V_1: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; V_3 = B_2·V_1: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; V_3 = B_2·V_1: HI += it
+    vpclmulqdq  xmm5, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = B_2·V_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     xmm5, xmm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxor       xmm4, xmm4, xmm5                    ; entries of V_2: fold B
+    vmovdqu     [rdi + 112], xmm0                   ; V_1: B
+    vmovdqu     [rdi + 240], xmm1                   ; V_1: K
+    vpclmulqdq  xmm5, xmm2, xmm4, 0x00              ; V_4 = B_2·V_2: A0·K0
+    vpclmulqdq  xmm6, xmm2, xmm4, 0x10              ; V_4 = B_2·V_2: A0·K1
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x01              ; V_4 = B_2·V_2: A1·B0
+    vpclmulqdq  xmm8, xmm2, xmm2, 0x11              ; V_4 = B_2·V_2: A1·B1
+    vpxor       xmm5, xmm5, xmm7                    ; V_4 = B_2·V_2: LO += it
+    vpxor       xmm6, xmm6, xmm8                    ; V_4 = B_2·V_2: HI += it
+    vpclmulqdq  xmm7, xmm5, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_4 = B_2·V_2: + HI
+    vpxor       xmm5, xmm7, xmm5                    ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     xmm7, xmm3, 0x4e                    ; entries of V_3: (B1, B0)
+    vpxor       xmm6, xmm6, xmm7                    ; entries of V_3: fold B
+    vmovdqu     [rdi + 96], xmm2                    ; V_2: B
+    vmovdqu     [rdi + 224], xmm4                   ; V_2: K
+    vpclmulqdq  xmm7, xmm5, xmm1, 0x00              ; V_5 = B_4·V_1: A0·K0
+    vpclmulqdq  xmm1, xmm5, xmm1, 0x10              ; V_5 = B_4·V_1: A0·K1
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x01              ; V_5 = B_4·V_1: A1·B0
+    vpclmulqdq  xmm0, xmm5, xmm0, 0x11              ; V_5 = B_4·V_1: A1·B1
+    vpxor       xmm7, xmm7, xmm8                    ; V_5 = B_4·V_1: LO += it
+    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: HI += it
+    vpclmulqdq  xmm1, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    vpxor       xmm0, xmm7, xmm0                    ; V_5 = B_4·V_1: + HI
+    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm5, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     xmm7, xmm5, 0x4e                    ; entries of V_4: (B1, B0)
+    vpxor       xmm1, xmm1, xmm7                    ; entries of V_4: fold B
+    vmovdqu     [rdi + 80], xmm3                    ; V_3: B
+    vmovdqu     [rdi + 208], xmm6                   ; V_3: K
+    vpclmulqdq  xmm7, xmm5, xmm4, 0x00              ; V_6 = B_4·V_2: A0·K0
+    vpclmulqdq  xmm4, xmm5, xmm4, 0x10              ; V_6 = B_4·V_2: A0·K1
+    vpclmulqdq  xmm8, xmm5, xmm2, 0x01              ; V_6 = B_4·V_2: A1·B0
+    vpclmulqdq  xmm2, xmm5, xmm2, 0x11              ; V_6 = B_4·V_2: A1·B1
+    vpxor       xmm7, xmm7, xmm8                    ; V_6 = B_4·V_2: LO += it
+    vpxor       xmm2, xmm4, xmm2                    ; V_6 = B_4·V_2: HI += it
+    vpclmulqdq  xmm4, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    vpxor       xmm2, xmm7, xmm2                    ; V_6 = B_4·V_2: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     xmm7, xmm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxor       xmm4, xmm4, xmm7                    ; entries of V_5: fold B
+    vmovdqu     [rdi + 64], xmm5                    ; V_4: B
+    vmovdqu     [rdi + 192], xmm1                   ; V_4: K
+    vpclmulqdq  xmm7, xmm5, xmm6, 0x00              ; V_7 = B_4·V_3: A0·K0
+    vpclmulqdq  xmm6, xmm5, xmm6, 0x10              ; V_7 = B_4·V_3: A0·K1
+    vpclmulqdq  xmm8, xmm5, xmm3, 0x01              ; V_7 = B_4·V_3: A1·B0
+    vpclmulqdq  xmm3, xmm5, xmm3, 0x11              ; V_7 = B_4·V_3: A1·B1
+    vpxor       xmm7, xmm7, xmm8                    ; V_7 = B_4·V_3: LO += it
+    vpxor       xmm3, xmm6, xmm3                    ; V_7 = B_4·V_3: HI += it
+    vpclmulqdq  xmm6, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
+    vpxor       xmm3, xmm7, xmm3                    ; V_7 = B_4·V_3: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     xmm7, xmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpxor       xmm6, xmm6, xmm7                    ; entries of V_6: fold B
+    vmovdqu     [rdi + 48], xmm0                    ; V_5: B
+    vmovdqu     [rdi + 176], xmm4                   ; V_5: K
+    vpclmulqdq  xmm0, xmm5, xmm1, 0x00              ; V_8 = B_4·V_4: A0·K0
+    vpclmulqdq  xmm1, xmm5, xmm1, 0x10              ; V_8 = B_4·V_4: A0·K1
+    vpclmulqdq  xmm4, xmm5, xmm5, 0x01              ; V_8 = B_4·V_4: A1·B0
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x11              ; V_8 = B_4·V_4: A1·B1
+    vpxor       xmm0, xmm0, xmm4                    ; V_8 = B_4·V_4: LO += it
+    vpxor       xmm1, xmm1, xmm5                    ; V_8 = B_4·V_4: HI += it
+    vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm1                    ; V_8 = B_4·V_4: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     xmm4, xmm3, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxor       xmm1, xmm1, xmm4                    ; entries of V_7: fold B
+    vmovdqu     [rdi + 32], xmm2                    ; V_6: B
+    vmovdqu     [rdi + 160], xmm6                   ; V_6: K
+    vmovdqu     [rdi + 16], xmm3                    ; V_7: B
+    vmovdqu     [rdi + 144], xmm1                   ; V_7: K
+    vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_8: fold B
+    vmovdqu     [rdi], xmm0                         ; V_8: B
+    vmovdqu     [rdi + 128], xmm1                   ; V_8: K
     ret
 .end:
 

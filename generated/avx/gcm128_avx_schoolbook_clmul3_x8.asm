@@ -72,285 +72,289 @@ align 16
 gcm128_avx_schoolbook_clmul3_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
+gcm128_avx_schoolbook_clmul3_x8_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 gcm128_avx_schoolbook_clmul3_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx_schoolbook_clmul3_x8_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
-align 16
-gcm128_avx_schoolbook_clmul3_x8_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-gcm128_avx_schoolbook_clmul3_x8_rcon_9:
-    db 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00
-align 16
-gcm128_avx_schoolbook_clmul3_x8_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
 
 section .text
 
 ; void gcm128_avx_schoolbook_clmul3_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-8, rax rdi
-;   secrets may remain in xmm1-8
+;   stack 0 bytes; writes xmm0-9, rax
+;   secrets may remain in xmm0-9
 global gcm128_avx_schoolbook_clmul3_x8_init:function (gcm128_avx_schoolbook_clmul3_x8_init.end - gcm128_avx_schoolbook_clmul3_x8_init)
 align 32
 gcm128_avx_schoolbook_clmul3_x8_init:
     endbr64
-    vmovdqu     xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p]  ; fold_p
-    vmovdqu     xmm1, [rsi]                         ; k_0
-    vmovdqu     [rdi + 128], xmm1                   ; k_0
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm3, xmm1, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm3, xmm2                    ; the next words
-    vmovdqu     [rdi + 144], xmm2                   ; k_1
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 1
-    vmovdqu     xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_rcon_1]  ; rcon_1
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 160], xmm2                   ; k_2
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 2
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 176], xmm2                   ; k_3
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 3
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 192], xmm2                   ; k_4
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 4
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 208], xmm2                   ; k_5
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 5
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 224], xmm2                   ; k_6
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 6
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 240], xmm2                   ; k_7
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 7
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 256], xmm2                   ; k_8
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 8
-    vpshufb     xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_rcon_9]  ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 272], xmm2                   ; k_9
-    vaesenc     xmm1, xmm1, xmm2                    ; H: round 9
-    vmovdqu     xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_rcon_9]  ; rcon_9
-    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 288], xmm2                   ; k_10
-    vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; H
-    vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_q]  ; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
-    vpxor       xmm5, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
-    vmovdqu     [rdi + 112], xmm5                   ; B_1: B
-    vpclmulqdq  xmm1, xmm5, xmm5, 0x11              ; V_2 = V_1·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm5, xmm5, 0x00              ; V_2 = V_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm5, xmm5, 0x01              ; V_2 = V_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: A0·B1
-    vpxor       xmm3, xmm3, xmm4                    ; V_2 = V_1·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08                    ; V_2 = V_1·B_1: MI1
-    vpxor       xmm1, xmm1, xmm4                    ; V_2 = V_1·B_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = V_1·B_1: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_2 = V_1·B_1: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = V_1·B_1: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_2 = V_1·B_1: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; V_2 = V_1·B_1: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_2 = V_1·B_1: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; V_2 = V_1·B_1: into place
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: (x^64 + Q')·LO
-    vpxor       xmm6, xmm2, xmm1                    ; V_2 = V_1·B_1: RES
-    vmovdqu     [rdi + 96], xmm6                    ; V_2 = V_1·B_1: B
-    vpclmulqdq  xmm1, xmm6, xmm5, 0x11              ; V_3 = V_2·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm6, xmm5, 0x00              ; V_3 = V_2·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm6, xmm5, 0x01              ; V_3 = V_2·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm6, xmm5, 0x10              ; V_3 = V_2·B_1: A0·B1
-    vpxor       xmm3, xmm3, xmm4                    ; V_3 = V_2·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08                    ; V_3 = V_2·B_1: MI1
-    vpxor       xmm1, xmm1, xmm4                    ; V_3 = V_2·B_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; V_3 = V_2·B_1: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_3 = V_2·B_1: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; V_3 = V_2·B_1: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_3 = V_2·B_1: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; V_3 = V_2·B_1: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_3 = V_2·B_1: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; V_3 = V_2·B_1: into place
-    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: (x^64 + Q')·LO
-    vpxor       xmm7, xmm2, xmm1                    ; V_3 = V_2·B_1: RES
-    vmovdqu     [rdi + 80], xmm7                    ; V_3 = V_2·B_1: B
-    vpclmulqdq  xmm1, xmm6, xmm6, 0x11              ; V_4 = V_2·B_2: A1·B1
-    vpclmulqdq  xmm2, xmm6, xmm6, 0x00              ; V_4 = V_2·B_2: A0·B0
-    vpclmulqdq  xmm3, xmm6, xmm6, 0x01              ; V_4 = V_2·B_2: A1·B0
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x10              ; V_4 = V_2·B_2: A0·B1
-    vpxor       xmm3, xmm3, xmm4                    ; V_4 = V_2·B_2: MI += it
-    vpsrldq     xmm4, xmm3, 0x08                    ; V_4 = V_2·B_2: MI1
-    vpxor       xmm1, xmm1, xmm4                    ; V_4 = V_2·B_2: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; V_4 = V_2·B_2: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_4 = V_2·B_2: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; V_4 = V_2·B_2: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_4 = V_2·B_2: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; V_4 = V_2·B_2: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_4 = V_2·B_2: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; V_4 = V_2·B_2: into place
-    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: (x^64 + Q')·LO
-    vpxor       xmm1, xmm2, xmm1                    ; V_4 = V_2·B_2: RES
-    vmovdqu     [rdi + 64], xmm1                    ; V_4 = V_2·B_2: B
-    vmovdqa     xmm2, xmm1                          ; V_4 = V_2·B_2
-    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
-.round:
-    sub         rdi, 0x40                           ; V_4 = V_2·B_2
-    vpclmulqdq  xmm3, xmm5, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm5, xmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm5, xmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    vpxor       xmm5, xmm8, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    vpslldq     xmm5, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm0, xmm4, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Q'·LO0
-    vpslldq     xmm5, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm5, xmm0, xmm4, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm5, xmm5, 0x04                    ; V_(i+1) = V_(i+1-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+1) = V_(i+1-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm5, xmm4, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm6, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm6, xmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm6, xmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  xmm6, xmm6, xmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    vpxor       xmm6, xmm8, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    vpslldq     xmm6, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm6, xmm0, xmm4, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Q'·LO0
-    vpslldq     xmm6, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm6, xmm0, xmm4, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm6, xmm6, 0x04                    ; V_(i+2) = V_(i+2-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+2) = V_(i+2-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm6, xmm4, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm7, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm7, xmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm7, xmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  xmm7, xmm7, xmm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    vpxor       xmm7, xmm8, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    vpslldq     xmm7, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm7, xmm0, xmm4, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Q'·LO0
-    vpslldq     xmm7, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm7, xmm0, xmm4, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm7, xmm7, 0x04                    ; V_(i+3) = V_(i+3-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+3) = V_(i+3-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm7, xmm4, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm2, xmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  xmm2, xmm2, xmm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    vpxor       xmm2, xmm8, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxor       xmm2, xmm4, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Q'·LO0
-    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm4, xmm4, 0x04                    ; V_(i+4) = V_(i+4-s)·B_sL: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; V_(i+4) = V_(i+4-s)·B_sL: into place
-    vpxor       xmm2, xmm2, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm2, xmm2, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES
-    vmovdqu     [rdi + 112], xmm5                   ; entries of V_(i+1): B
-    vmovdqu     [rdi + 96], xmm6                    ; entries of V_(i+2): B
-    vmovdqu     [rdi + 80], xmm7                    ; entries of V_(i+3): B
-    vmovdqu     [rdi + 64], xmm2                    ; entries of V_(i+4): B
-    sub         rax, 0x01
-    cmp         rax, 0x01
-    jae         .round
-.after_round:
+    vmovdqu     xmm0, [rsi]                         ; k_0
+    vmovdqu     [rdi + 128], xmm0                   ; k_0
+    lea         rax, [rel gcm128_avx_schoolbook_clmul3_x8_key_steps]
+    vpsrldq     xmm1, xmm0, 0x04
+    vpxor       xmm1, xmm0, xmm1                    ; w_2 + w_3, third
+    vpsrldq     xmm2, xmm1, 0x08
+    vpxor       xmm2, xmm1, xmm2                    ; w_0 + … + w_3, first
+    vpsrldq     xmm3, xmm0, 0x08
+    vpxor       xmm3, xmm0, xmm3                    ; w_1 + w_3, second
+    vpshufb     xmm2, xmm2, [rax + 160]             ; X_-3
+    vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
+    vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
+    vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
+    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_1
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm0, 0x04
+    vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
+    vpslldq     xmm7, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
+    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vmovdqu     [rdi + 144], xmm6                   ; k_1
+    vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
+    vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
+    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 160], xmm0                   ; k_2
+    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
+    vaesenclast xmm7, xmm8, xmm7                    ; X_3
+    vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm9, xmm6, 0x08
+    vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm6, xmm3
+    vpxor       xmm3, xmm3, xmm1                    ; the next words
+    vmovdqu     [rdi + 176], xmm3                   ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
+    vaesenclast xmm6, xmm7, xmm6                    ; X_4
+    vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm1
+    vpxor       xmm0, xmm0, xmm4                    ; the next words
+    vmovdqu     [rdi + 192], xmm0                   ; k_4
+    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
+    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
+    vaesenclast xmm2, xmm6, xmm2                    ; X_5
+    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpslldq     xmm9, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm4
+    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vmovdqu     [rdi + 208], xmm3                   ; k_5
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
+    vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
+    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
+    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
+    vpxor       xmm0, xmm0, xmm8                    ; the next words
+    vmovdqu     [rdi + 224], xmm0                   ; k_6
+    vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
+    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_7
+    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
+    vpslldq     xmm9, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm8
+    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vmovdqu     [rdi + 240], xmm3                   ; k_7
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
+    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm5, xmm5, xmm8                    ; X_8
+    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
+    vpslldq     xmm8, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm0, xmm0, xmm6                    ; the next words
+    vmovdqu     [rdi + 256], xmm0                   ; k_8
+    vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
+    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
+    vaesenclast xmm5, xmm5, xmm7                    ; X_9
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm6
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vmovdqu     [rdi + 272], xmm3                   ; k_9
+    vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
+    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
+    vaesenclast xmm3, xmm5, xmm3                    ; X_10
+    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm4, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 288], xmm0                   ; k_10
+    vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; H
+    vpshufd     xmm1, xmm0, 0xff
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: A1·B1
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: A0·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x01              ; V_2 = B_1·V_1: A1·B0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; V_2 = B_1·V_1: A0·B1
+    vpxor       xmm3, xmm3, xmm4                    ; V_2 = B_1·V_1: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; V_2 = B_1·V_1: MI1
+    vpxor       xmm1, xmm1, xmm4                    ; V_2 = B_1·V_1: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = B_1·V_1: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_2 = B_1·V_1: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = B_1·V_1: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_2 = B_1·V_1: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; V_2 = B_1·V_1: into place
+    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_2 = B_1·V_1: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_2 = B_1·V_1: into place
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: (x^64 + Q')·LO
+    vpxor       xmm1, xmm2, xmm1                    ; V_2 = B_1·V_1: RES
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x11              ; V_3 = B_2·V_1: A1·B1
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x00              ; V_3 = B_2·V_1: A0·B0
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x01              ; V_3 = B_2·V_1: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x10              ; V_3 = B_2·V_1: A0·B1
+    vpxor       xmm4, xmm4, xmm5                    ; V_3 = B_2·V_1: MI += it
+    vpsrldq     xmm5, xmm4, 0x08                    ; V_3 = B_2·V_1: MI1
+    vpxor       xmm2, xmm2, xmm5                    ; V_3 = B_2·V_1: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; V_3 = B_2·V_1: MI0·x^64
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = B_2·V_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_3 = B_2·V_1: Q'·LO0
+    vpslldq     xmm4, xmm4, 0x08                    ; V_3 = B_2·V_1: (Q'·LO0)·x^64
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = B_2·V_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_3 = B_2·V_1: (x^64 + Q')·LO0
+    vpsrldq     xmm4, xmm4, 0x04                    ; V_3 = B_2·V_1: into place
+    vpclmulqdq  xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_3 = B_2·V_1: (x^64 + Q')·LO1
+    vpslldq     xmm3, xmm3, 0x04                    ; V_3 = B_2·V_1: into place
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = B_2·V_1: (x^64 + Q')·LO
+    vpxor       xmm2, xmm3, xmm2                    ; V_3 = B_2·V_1: RES
+    vmovdqu     [rdi + 112], xmm0                   ; V_1: B
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x11              ; V_4 = B_2·V_2: A1·B1
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x00              ; V_4 = B_2·V_2: A0·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x01              ; V_4 = B_2·V_2: A1·B0
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; V_4 = B_2·V_2: A0·B1
+    vpxor       xmm5, xmm5, xmm6                    ; V_4 = B_2·V_2: MI += it
+    vpsrldq     xmm6, xmm5, 0x08                    ; V_4 = B_2·V_2: MI1
+    vpxor       xmm3, xmm3, xmm6                    ; V_4 = B_2·V_2: HI += MI1
+    vpslldq     xmm5, xmm5, 0x08                    ; V_4 = B_2·V_2: MI0·x^64
+    vpxor       xmm4, xmm4, xmm5                    ; V_4 = B_2·V_2: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_4 = B_2·V_2: Q'·LO0
+    vpslldq     xmm5, xmm5, 0x08                    ; V_4 = B_2·V_2: (Q'·LO0)·x^64
+    vpxor       xmm4, xmm4, xmm5                    ; V_4 = B_2·V_2: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm5, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_4 = B_2·V_2: (x^64 + Q')·LO0
+    vpsrldq     xmm5, xmm5, 0x04                    ; V_4 = B_2·V_2: into place
+    vpclmulqdq  xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_4 = B_2·V_2: (x^64 + Q')·LO1
+    vpslldq     xmm4, xmm4, 0x04                    ; V_4 = B_2·V_2: into place
+    vpxor       xmm4, xmm4, xmm5                    ; V_4 = B_2·V_2: (x^64 + Q')·LO
+    vpxor       xmm3, xmm4, xmm3                    ; V_4 = B_2·V_2: RES
+    vmovdqu     [rdi + 96], xmm1                    ; V_2: B
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x11              ; V_5 = B_4·V_1: A1·B1
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x00              ; V_5 = B_4·V_1: A0·B0
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x01              ; V_5 = B_4·V_1: A1·B0
+    vpclmulqdq  xmm0, xmm3, xmm0, 0x10              ; V_5 = B_4·V_1: A0·B1
+    vpxor       xmm0, xmm6, xmm0                    ; V_5 = B_4·V_1: MI += it
+    vpsrldq     xmm6, xmm0, 0x08                    ; V_5 = B_4·V_1: MI1
+    vpxor       xmm4, xmm4, xmm6                    ; V_5 = B_4·V_1: HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; V_5 = B_4·V_1: MI0·x^64
+    vpxor       xmm0, xmm5, xmm0                    ; V_5 = B_4·V_1: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_5 = B_4·V_1: Q'·LO0
+    vpslldq     xmm5, xmm5, 0x08                    ; V_5 = B_4·V_1: (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm5                    ; V_5 = B_4·V_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_5 = B_4·V_1: (x^64 + Q')·LO0
+    vpsrldq     xmm5, xmm5, 0x04                    ; V_5 = B_4·V_1: into place
+    vpclmulqdq  xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_5 = B_4·V_1: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; V_5 = B_4·V_1: into place
+    vpxor       xmm0, xmm0, xmm5                    ; V_5 = B_4·V_1: (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm4                    ; V_5 = B_4·V_1: RES
+    vmovdqu     [rdi + 80], xmm2                    ; V_3: B
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x11              ; V_6 = B_4·V_2: A1·B1
+    vpclmulqdq  xmm5, xmm3, xmm1, 0x00              ; V_6 = B_4·V_2: A0·B0
+    vpclmulqdq  xmm6, xmm3, xmm1, 0x01              ; V_6 = B_4·V_2: A1·B0
+    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; V_6 = B_4·V_2: A0·B1
+    vpxor       xmm1, xmm6, xmm1                    ; V_6 = B_4·V_2: MI += it
+    vpsrldq     xmm6, xmm1, 0x08                    ; V_6 = B_4·V_2: MI1
+    vpxor       xmm4, xmm4, xmm6                    ; V_6 = B_4·V_2: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; V_6 = B_4·V_2: MI0·x^64
+    vpxor       xmm1, xmm5, xmm1                    ; V_6 = B_4·V_2: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_6 = B_4·V_2: Q'·LO0
+    vpslldq     xmm5, xmm5, 0x08                    ; V_6 = B_4·V_2: (Q'·LO0)·x^64
+    vpxor       xmm1, xmm1, xmm5                    ; V_6 = B_4·V_2: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_6 = B_4·V_2: (x^64 + Q')·LO0
+    vpsrldq     xmm5, xmm5, 0x04                    ; V_6 = B_4·V_2: into place
+    vpclmulqdq  xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_6 = B_4·V_2: (x^64 + Q')·LO1
+    vpslldq     xmm1, xmm1, 0x04                    ; V_6 = B_4·V_2: into place
+    vpxor       xmm1, xmm1, xmm5                    ; V_6 = B_4·V_2: (x^64 + Q')·LO
+    vpxor       xmm1, xmm1, xmm4                    ; V_6 = B_4·V_2: RES
+    vmovdqu     [rdi + 64], xmm3                    ; V_4: B
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x11              ; V_7 = B_4·V_3: A1·B1
+    vpclmulqdq  xmm5, xmm3, xmm2, 0x00              ; V_7 = B_4·V_3: A0·B0
+    vpclmulqdq  xmm6, xmm3, xmm2, 0x01              ; V_7 = B_4·V_3: A1·B0
+    vpclmulqdq  xmm2, xmm3, xmm2, 0x10              ; V_7 = B_4·V_3: A0·B1
+    vpxor       xmm2, xmm6, xmm2                    ; V_7 = B_4·V_3: MI += it
+    vpsrldq     xmm6, xmm2, 0x08                    ; V_7 = B_4·V_3: MI1
+    vpxor       xmm4, xmm4, xmm6                    ; V_7 = B_4·V_3: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; V_7 = B_4·V_3: MI0·x^64
+    vpxor       xmm2, xmm5, xmm2                    ; V_7 = B_4·V_3: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_7 = B_4·V_3: Q'·LO0
+    vpslldq     xmm5, xmm5, 0x08                    ; V_7 = B_4·V_3: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm5                    ; V_7 = B_4·V_3: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm5, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_7 = B_4·V_3: (x^64 + Q')·LO0
+    vpsrldq     xmm5, xmm5, 0x04                    ; V_7 = B_4·V_3: into place
+    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_7 = B_4·V_3: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_7 = B_4·V_3: into place
+    vpxor       xmm2, xmm2, xmm5                    ; V_7 = B_4·V_3: (x^64 + Q')·LO
+    vpxor       xmm2, xmm2, xmm4                    ; V_7 = B_4·V_3: RES
+    vmovdqu     [rdi + 48], xmm0                    ; V_5: B
+    vpclmulqdq  xmm0, xmm3, xmm3, 0x11              ; V_8 = B_4·V_4: A1·B1
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x00              ; V_8 = B_4·V_4: A0·B0
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x01              ; V_8 = B_4·V_4: A1·B0
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; V_8 = B_4·V_4: A0·B1
+    vpxor       xmm3, xmm5, xmm3                    ; V_8 = B_4·V_4: MI += it
+    vpsrldq     xmm5, xmm3, 0x08                    ; V_8 = B_4·V_4: MI1
+    vpxor       xmm0, xmm0, xmm5                    ; V_8 = B_4·V_4: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; V_8 = B_4·V_4: MI0·x^64
+    vpxor       xmm3, xmm4, xmm3                    ; V_8 = B_4·V_4: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_8 = B_4·V_4: Q'·LO0
+    vpslldq     xmm4, xmm4, 0x08                    ; V_8 = B_4·V_4: (Q'·LO0)·x^64
+    vpxor       xmm3, xmm3, xmm4                    ; V_8 = B_4·V_4: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_8 = B_4·V_4: (x^64 + Q')·LO0
+    vpsrldq     xmm4, xmm4, 0x04                    ; V_8 = B_4·V_4: into place
+    vpclmulqdq  xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_8 = B_4·V_4: (x^64 + Q')·LO1
+    vpslldq     xmm3, xmm3, 0x04                    ; V_8 = B_4·V_4: into place
+    vpxor       xmm3, xmm3, xmm4                    ; V_8 = B_4·V_4: (x^64 + Q')·LO
+    vpxor       xmm0, xmm3, xmm0                    ; V_8 = B_4·V_4: RES
+    vmovdqu     [rdi + 32], xmm1                    ; V_6: B
+    vmovdqu     [rdi + 16], xmm2                    ; V_7: B
+    vmovdqu     [rdi], xmm0                         ; V_8: B
     ret
 .end:
 

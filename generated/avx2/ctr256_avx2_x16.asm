@@ -59,27 +59,21 @@ align 16
 ctr256_avx2_x16_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
+ctr256_avx2_x16_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 ctr256_avx2_x16_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 ctr256_avx2_x16_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-ctr256_avx2_x16_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-ctr256_avx2_x16_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
-align 16
-ctr256_avx2_x16_word_3:
-    db 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f
 
 section .text
 
 ; void ctr256_avx2_x16_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-256 key
-;   stack 0 bytes; writes xmm0-4
-;   secrets may remain in xmm0-4
+;   stack 0 bytes; writes xmm0-15, rax rcx
+;   secrets may remain in xmm0-15
 global ctr256_avx2_x16_init:function (ctr256_avx2_x16_init.end - ctr256_avx2_x16_init)
 align 32
 ctr256_avx2_x16_init:
@@ -88,122 +82,149 @@ ctr256_avx2_x16_init:
     vmovdqu     xmm1, [rsi + 16]                    ; k_1
     vmovdqu     [rdi], xmm0                         ; k_0
     vmovdqu     [rdi + 16], xmm1                    ; k_1
-    vpshufb     xmm2, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, [rel ctr256_avx2_x16_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2                    ; the next words
-    vmovdqu     [rdi + 32], xmm0                    ; k_2
-    vpshufb     xmm2, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm3, xmm3, xmm3
-    vaesenclast xmm2, xmm2, xmm3                    ; SubWord
-    vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm3                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm2                    ; the next words
-    vmovdqu     [rdi + 48], xmm1                    ; k_3
-    vmovdqu     xmm2, [rel ctr256_avx2_x16_rcon_1]  ; rcon_1
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    lea         rax, [rel ctr256_avx2_x16_key_steps]
+    vpsrldq     xmm2, xmm0, 0x04
+    vpxor       xmm2, xmm0, xmm2                    ; w_2 + w_3, third
+    vpsrldq     xmm3, xmm2, 0x08
+    vpxor       xmm3, xmm2, xmm3                    ; w_0 + … + w_3, first
+    vpsrldq     xmm4, xmm0, 0x08
+    vpxor       xmm4, xmm0, xmm4                    ; w_1 + w_3, second
+    vpshufb     xmm3, xmm3, [rax + 160]             ; X_-3
+    vpshufb     xmm4, xmm4, [rax + 176]             ; X_-2
+    vpshufb     xmm2, xmm2, [rax + 192]             ; X_-1
+    vpshufb     xmm5, xmm0, [rax + 208]             ; X_0
+    lea         rcx, [rel ctr256_avx2_x16_key_steps]
+    vpsrldq     xmm6, xmm1, 0x04
+    vpxor       xmm6, xmm1, xmm6                    ; w_2 + w_3, third
+    vpsrldq     xmm7, xmm6, 0x08
+    vpxor       xmm7, xmm6, xmm7                    ; w_0 + … + w_3, first
+    vpsrldq     xmm8, xmm1, 0x08
+    vpxor       xmm8, xmm1, xmm8                    ; w_1 + w_3, second
+    vpshufb     xmm7, xmm7, [rcx + 160]             ; X_-3
+    vpshufb     xmm8, xmm8, [rcx + 176]             ; X_-2
+    vpshufb     xmm6, xmm6, [rcx + 192]             ; X_-1
+    vpshufb     xmm9, xmm1, [rcx + 208]             ; X_0
+    vpxor       xmm10, xmm3, [rax]                  ; + Rcon
+    vaesenclast xmm10, xmm9, xmm10                  ; X_1
+    vpxor       xmm3, xmm10, xmm3                   ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 224]             ; rotated back
+    vpslldq     xmm11, xmm0, 0x04
+    vpxor       xmm11, xmm0, xmm11                  ; w_i + w_(i-1)
+    vpslldq     xmm12, xmm11, 0x08
+    vpxor       xmm11, xmm11, xmm12                 ; w_i + … + w_(i-3)
+    vpxor       xmm11, xmm11, xmm3                  ; the next words
+    vmovdqu     [rdi + 32], xmm11                   ; k_2
+    vaesenclast xmm12, xmm10, xmm7                  ; X_1
+    vpxor       xmm7, xmm12, xmm7                   ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rcx + 224]             ; rotated back
+    vpslldq     xmm13, xmm1, 0x04
+    vpxor       xmm13, xmm1, xmm13                  ; w_i + w_(i-1)
+    vpslldq     xmm14, xmm13, 0x08
+    vpxor       xmm13, xmm13, xmm14                 ; w_i + … + w_(i-3)
+    vpxor       xmm13, xmm13, xmm7                  ; the next words
+    vmovdqu     [rdi + 48], xmm13                   ; k_3
+    vpxor       xmm14, xmm4, [rax + 16]             ; + Rcon
+    vaesenclast xmm14, xmm12, xmm14                 ; X_2
+    vpxor       xmm4, xmm14, xmm4                   ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
+    vpslldq     xmm15, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm15                   ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 64], xmm0                    ; k_4
-    vpshufb     xmm3, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vaesenclast xmm3, xmm14, xmm8                   ; X_2
+    vpxor       xmm8, xmm3, xmm8                    ; SubWord + Rcon
+    vpshufb     xmm8, xmm8, [rcx + 240]             ; rotated back
+    vpslldq     xmm15, xmm1, 0x08
+    vpxor       xmm1, xmm1, xmm15                   ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpxor       xmm1, xmm1, xmm7
+    vpxor       xmm1, xmm1, xmm8                    ; the next words
     vmovdqu     [rdi + 80], xmm1                    ; k_5
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
-    vmovdqu     [rdi + 96], xmm0                    ; k_6
-    vpshufb     xmm3, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3                    ; the next words
-    vmovdqu     [rdi + 112], xmm1                   ; k_7
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vpxor       xmm7, xmm2, [rax + 32]              ; + Rcon
+    vaesenclast xmm7, xmm3, xmm7                    ; X_3
+    vpxor       xmm2, xmm7, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
+    vpslldq     xmm15, xmm11, 0x08
+    vpxor       xmm11, xmm11, xmm15                 ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm4, xmm11, xmm4
+    vpxor       xmm4, xmm4, xmm2                    ; the next words
+    vmovdqu     [rdi + 96], xmm4                    ; k_6
+    vaesenclast xmm11, xmm7, xmm6                   ; X_3
+    vpxor       xmm6, xmm11, xmm6                   ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rcx + 256]             ; rotated back
+    vpslldq     xmm15, xmm13, 0x08
+    vpxor       xmm13, xmm13, xmm15                 ; w_i + w_(i-2)
+    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm8, xmm13, xmm8
+    vpxor       xmm8, xmm8, xmm6                    ; the next words
+    vmovdqu     [rdi + 112], xmm8                   ; k_7
+    vpxor       xmm13, xmm5, [rax + 48]             ; + Rcon
+    vaesenclast xmm11, xmm11, xmm13                 ; X_4
+    vpxor       xmm5, xmm11, xmm5                   ; SubWord + Rcon
+    vpslldq     xmm13, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm13                   ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
+    vpxor       xmm0, xmm0, xmm5                    ; the next words
     vmovdqu     [rdi + 128], xmm0                   ; k_8
-    vpshufb     xmm3, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vaesenclast xmm2, xmm11, xmm9                   ; X_4
+    vpxor       xmm9, xmm2, xmm9                    ; SubWord + Rcon
+    vpslldq     xmm11, xmm1, 0x08
+    vpxor       xmm1, xmm1, xmm11                   ; w_i + w_(i-2)
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm1, xmm1, xmm6
+    vpxor       xmm1, xmm1, xmm9                    ; the next words
     vmovdqu     [rdi + 144], xmm1                   ; k_9
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
-    vmovdqu     [rdi + 160], xmm0                   ; k_10
-    vpshufb     xmm3, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3                    ; the next words
-    vmovdqu     [rdi + 176], xmm1                   ; k_11
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vpxor       xmm6, xmm10, [rax + 64]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm6                    ; X_5
+    vpxor       xmm6, xmm2, xmm10                   ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 224]             ; rotated back
+    vpslldq     xmm10, xmm4, 0x08
+    vpxor       xmm4, xmm4, xmm10                   ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm4, xmm4, xmm5
+    vpxor       xmm4, xmm4, xmm6                    ; the next words
+    vmovdqu     [rdi + 160], xmm4                   ; k_10
+    vaesenclast xmm2, xmm2, xmm12                   ; X_5
+    vpxor       xmm5, xmm2, xmm12                   ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rcx + 224]             ; rotated back
+    vpslldq     xmm10, xmm8, 0x08
+    vpxor       xmm8, xmm8, xmm10                   ; w_i + w_(i-2)
+    vpsrlq      xmm9, xmm9, 0x20                    ; to words 0 and 2
+    vpxor       xmm8, xmm8, xmm9
+    vpxor       xmm8, xmm8, xmm5                    ; the next words
+    vmovdqu     [rdi + 176], xmm8                   ; k_11
+    vpxor       xmm8, xmm14, [rax + 80]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm8                    ; X_6
+    vpxor       xmm8, xmm2, xmm14                   ; SubWord + Rcon
+    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
+    vpslldq     xmm9, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm6
+    vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 192], xmm0                   ; k_12
-    vpshufb     xmm3, xmm0, [rel ctr256_avx2_x16_word_3]  ; w
-    vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vaesenclast xmm0, xmm2, xmm3                    ; X_6
+    vpxor       xmm2, xmm0, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rcx + 240]             ; rotated back
+    vpslldq     xmm3, xmm1, 0x08
+    vpxor       xmm1, xmm1, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm1, xmm1, xmm3
+    vpxor       xmm1, xmm1, xmm2                    ; the next words
     vmovdqu     [rdi + 208], xmm1                   ; k_13
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm1, [rel ctr256_avx2_x16_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vpxor       xmm1, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm0, xmm0, xmm1                    ; X_7
+    vpxor       xmm0, xmm0, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vpslldq     xmm1, xmm4, 0x08
+    vpxor       xmm1, xmm4, xmm1                    ; w_i + w_(i-2)
+    vpsrlq      xmm2, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm1, xmm1, xmm2
+    vpxor       xmm0, xmm1, xmm0                    ; the next words
     vmovdqu     [rdi + 224], xmm0                   ; k_14
     ret
 .end:

@@ -97,458 +97,401 @@ section .text
 
 ; void gcm192_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-192 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax rdi
-;   secrets may remain in xmm1-13
+;   stack 0 bytes; writes xmm0-13
+;   secrets may remain in xmm0-13
 global gcm192_avx2_winograd_clmul1_x16_init:function (gcm192_avx2_winograd_clmul1_x16_init.end - gcm192_avx2_winograd_clmul1_x16_init)
 align 32
 gcm192_avx2_winograd_clmul1_x16_init:
     endbr64
-    vmovdqu     ymm0, [rel gcm192_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
-    vmovdqu     xmm1, [rsi]                         ; k_0
-    vmovdqu     xmm2, [rsi + 8]                     ; words 2 … 5
-    vpsrldq     xmm2, xmm2, 0x08                    ; words 4 and 5
-    vmovdqu     [rdi + 768], xmm1                   ; k_0
-    vpshufb     xmm3, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm3, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm4, xmm1, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm4, 0x08
-    vpxor       xmm4, xmm4, xmm5                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm4, xmm3                    ; the next words
-    vpunpcklqdq xmm4, xmm2, xmm3                    ; two words of either step
-    vmovdqu     [rdi + 784], xmm4                   ; k_1
-    vaesenc     xmm1, xmm1, xmm4                    ; H: round 1
-    vpshufb     xmm4, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5
-    vpxor       xmm2, xmm2, xmm4                    ; the next two words
-    vpshufd     xmm4, xmm3, 0x4e
-    vpunpcklqdq xmm4, xmm4, xmm2                    ; the last four words
-    vmovdqu     [rdi + 800], xmm4                   ; k_2
-    vaesenc     xmm1, xmm1, xmm4                    ; H: round 2
-    vmovdqu     xmm4, [rel gcm192_avx2_winograd_clmul1_x16_rcon_1]  ; rcon_1
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vmovdqu     [rdi + 816], xmm3                   ; k_3
-    vaesenc     xmm1, xmm1, xmm3                    ; H: round 3
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vpunpcklqdq xmm5, xmm2, xmm3                    ; two words of either step
-    vmovdqu     [rdi + 832], xmm5                   ; k_4
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 4
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpshufd     xmm5, xmm3, 0x4e
-    vpunpcklqdq xmm5, xmm5, xmm2                    ; the last four words
-    vmovdqu     [rdi + 848], xmm5                   ; k_5
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 5
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vmovdqu     [rdi + 864], xmm3                   ; k_6
-    vaesenc     xmm1, xmm1, xmm3                    ; H: round 6
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vpunpcklqdq xmm5, xmm2, xmm3                    ; two words of either step
-    vmovdqu     [rdi + 880], xmm5                   ; k_7
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 7
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpshufd     xmm5, xmm3, 0x4e
-    vpunpcklqdq xmm5, xmm5, xmm2                    ; the last four words
-    vmovdqu     [rdi + 896], xmm5                   ; k_8
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 8
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vmovdqu     [rdi + 912], xmm3                   ; k_9
-    vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm5, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm5, xmm5, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm6, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm6                    ; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
-    vpunpcklqdq xmm5, xmm2, xmm3                    ; two words of either step
-    vmovdqu     [rdi + 928], xmm5                   ; k_10
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 10
-    vpshufb     xmm5, xmm3, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
-    vpslldq     xmm6, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm6
-    vpxor       xmm2, xmm2, xmm5                    ; the next two words
-    vpshufd     xmm5, xmm3, 0x4e
-    vpunpcklqdq xmm5, xmm5, xmm2                    ; the last four words
-    vmovdqu     [rdi + 944], xmm5                   ; k_11
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 11
-    vpsllq      xmm4, xmm4, 0x01                    ; Rcon
-    vpshufb     xmm2, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
-    vaesenclast xmm2, xmm2, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm4                    ; w_i + w_(i-1)
+    vmovdqu     xmm0, [rsi]                         ; k_0
+    vmovdqu     xmm1, [rsi + 8]                     ; words 2 … 5
+    vpsrldq     xmm1, xmm1, 0x08                    ; words 4 and 5
+    vmovdqu     [rdi + 768], xmm0                   ; k_0
+    vpshufb     xmm2, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm2, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_rcon_1]  ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x04
+    vpxor       xmm3, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm3, xmm2                    ; the next words
-    vmovdqu     [rdi + 960], xmm2                   ; k_12
-    vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_byte_swap]  ; H
-    vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
-    vpxor       xmm1, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5                    ; B_2 = B_1·B_1: + HI
-    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
-    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm10, ymm2, xmm1, 0x01             ; lane 1: B_1
-    vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
-    vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2                    ; fold B
-    vpunpcklqdq ymm2, ymm10, ymm1                   ; C1
-    vpunpckhqdq ymm1, ymm10, ymm1                   ; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4                    ; + HI
-    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm2                   ; C1
-    vmovdqu     [rdi + 480], ymm1                   ; C2
-    vperm2i128  ymm1, ymm3, ymm3, 0x81
-    vpxor       ymm1, ymm3, ymm1                    ; terms of lower powers
-    vmovdqa     ymm2, ymm1
-    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
-    vmovdqu     [rdi + 736], ymm2                   ; R
-    vperm2i128  ymm2, ymm10, ymm10, 0x00            ; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: + HI
-    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
-    vpxor       ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: + HI
-    vpxor       ymm11, ymm7, ymm5                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: + HI
-    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 448], ymm5                   ; V_2 = V_1·B_2: C2
-    vperm2i128  ymm5, ymm7, ymm7, 0x81              ; V_2 = V_1·B_2
-    vpxor       ymm5, ymm7, ymm5                    ; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm1, ymm5, ymm1                    ; V_2 = V_1·B_2: R_i
-    vmovdqa     ymm5, ymm1                          ; V_2 = V_1·B_2
-    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 704], ymm5                   ; V_2 = V_1·B_2: R
-    vpxor       ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
-    vpxor       ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
-    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: HI += S
-    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: + HI
-    vpxor       ymm7, ymm3, ymm2                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm7, ymm2                    ; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: + HI
-    vpxor       ymm4, ymm6, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 416], ymm2                   ; V_3 = V_2·B_2: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_3 = V_2·B_2
-    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: R_i
-    vmovdqa     ymm2, ymm1                          ; V_3 = V_2·B_2
-    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
-    vmovdqu     [rdi + 672], ymm2                   ; V_3 = V_2·B_2: R
-    vperm2i128  ymm2, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
-    vpxor       ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: HI += S
-    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: + HI
-    vpxor       ymm8, ymm3, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm8, ymm2                    ; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: + HI
-    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 384], ymm2                   ; V_4 = V_2·B_4: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_4 = V_2·B_4
-    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: R_i
-    vmovdqa     ymm2, ymm1                          ; V_4 = V_2·B_4
-    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 640], ymm2                   ; V_4 = V_2·B_4: R
-    vperm2i128  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.round:
-    sub         rdi, 0x80                           ; V_4 = V_2·B_4
-    vpxor       ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm10, ymm9, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       ymm11, ymm9, ymm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       ymm7, ymm7, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm8, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       ymm8, ymm8, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
-    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+1): + HI
-    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm6                   ; entries of V_(i+1): C1
-    vmovdqu     [rdi + 480], ymm5                   ; entries of V_(i+1): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+1)
-    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+1): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+1): R_i
-    vmovdqa     ymm5, ymm1                          ; entries of V_(i+1)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
-    vmovdqu     [rdi + 736], ymm5                   ; entries of V_(i+1): R
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
-    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
-    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+2): + HI
-    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6                   ; entries of V_(i+2): C1
-    vmovdqu     [rdi + 448], ymm5                   ; entries of V_(i+2): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+2)
-    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+2): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+2): R_i
-    vmovdqa     ymm5, ymm1                          ; entries of V_(i+2)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
-    vmovdqu     [rdi + 704], ymm5                   ; entries of V_(i+2): R
-    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
-    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
-    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
-    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+3): + HI
-    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm6                   ; entries of V_(i+3): C1
-    vmovdqu     [rdi + 416], ymm5                   ; entries of V_(i+3): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+3)
-    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+3): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+3): R_i
-    vmovdqa     ymm5, ymm1                          ; entries of V_(i+3)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
-    vmovdqu     [rdi + 672], ymm5                   ; entries of V_(i+3): R
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
-    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
-    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
-    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+4): + HI
-    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm6                   ; entries of V_(i+4): C1
-    vmovdqu     [rdi + 384], ymm5                   ; entries of V_(i+4): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+4)
-    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+4): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+4): R_i
-    vmovdqa     ymm5, ymm1                          ; entries of V_(i+4)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
-    vmovdqu     [rdi + 640], ymm5                   ; entries of V_(i+4): R
-    sub         rax, 0x01
-    cmp         rax, 0x01
-    jae         .round
-.after_round:
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; two words of either step
+    vmovdqu     [rdi + 784], xmm3                   ; k_1
+    vaesenc     xmm0, xmm0, xmm3                    ; H: round 1
+    vpshufb     xmm3, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm4, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm4
+    vpxor       xmm1, xmm1, xmm3                    ; the next two words
+    vpshufd     xmm3, xmm2, 0x4e
+    vpunpcklqdq xmm3, xmm3, xmm1                    ; the last four words
+    vmovdqu     [rdi + 800], xmm3                   ; k_2
+    vaesenc     xmm0, xmm0, xmm3                    ; H: round 2
+    vmovdqu     xmm3, [rel gcm192_avx2_winograd_clmul1_x16_rcon_1]  ; rcon_1
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 816], xmm2                   ; k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; H: round 3
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vpunpcklqdq xmm4, xmm1, xmm2                    ; two words of either step
+    vmovdqu     [rdi + 832], xmm4                   ; k_4
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 4
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpshufd     xmm4, xmm2, 0x4e
+    vpunpcklqdq xmm4, xmm4, xmm1                    ; the last four words
+    vmovdqu     [rdi + 848], xmm4                   ; k_5
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 5
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 864], xmm2                   ; k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; H: round 6
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vpunpcklqdq xmm4, xmm1, xmm2                    ; two words of either step
+    vmovdqu     [rdi + 880], xmm4                   ; k_7
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 7
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpshufd     xmm4, xmm2, 0x4e
+    vpunpcklqdq xmm4, xmm4, xmm1                    ; the last four words
+    vmovdqu     [rdi + 896], xmm4                   ; k_8
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 8
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 912], xmm2                   ; k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; H: round 9
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vpunpcklqdq xmm4, xmm1, xmm2                    ; two words of either step
+    vmovdqu     [rdi + 928], xmm4                   ; k_10
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 10
+    vpshufb     xmm4, xmm2, [rel gcm192_avx2_winograd_clmul1_x16_word_3]  ; w
+    vpslldq     xmm5, xmm1, 0x04
+    vpxor       xmm1, xmm1, xmm5
+    vpxor       xmm1, xmm1, xmm4                    ; the next two words
+    vpshufd     xmm4, xmm2, 0x4e
+    vpunpcklqdq xmm4, xmm4, xmm1                    ; the last four words
+    vmovdqu     [rdi + 944], xmm4                   ; k_11
+    vaesenc     xmm0, xmm0, xmm4                    ; H: round 11
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_rotated_word_1]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm3, xmm2, 0x04
+    vpxor       xmm2, xmm2, xmm3                    ; w_i + w_(i-1)
+    vpslldq     xmm3, xmm2, 0x08
+    vpxor       xmm2, xmm2, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm2, xmm1                    ; the next words
+    vmovdqu     [rdi + 960], xmm1                   ; k_12
+    vaesenclast xmm0, xmm0, xmm1                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm192_avx2_winograd_clmul1_x16_byte_swap]  ; H
+    vpshufd     xmm1, xmm0, 0xff
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; B_2 = B_1·B_1: B_2, B_1
+    vpclmulqdq  ymm1, ymm0, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; entries of V_1: fold B
+    vpunpcklqdq ymm2, ymm0, ymm1                    ; entries of V_1: C1
+    vpunpckhqdq ymm1, ymm0, ymm1                    ; entries of V_1: C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; entries of V_1: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; entries of V_1: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; entries of V_1: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; entries of V_1: + HI
+    vpxor       ymm3, ymm5, ymm3                    ; entries of V_1: RES = fold(LO) + HI
+    vperm2i128  ymm0, ymm0, ymm0, 0x00              ; V_2 = B_2·V_1: in every lane
+    vpxor       ymm4, ymm0, ymm2                    ; V_2 = B_2·V_1: T = A + C1
+    vpxor       ymm5, ymm0, ymm1                    ; V_2 = B_2·V_1: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_2 = B_2·V_1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_2 = B_2·V_1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = B_2·V_1: U0·U1
+    vpxor       ymm4, ymm4, ymm0                    ; V_2 = B_2·V_1: LO += S
+    vpxor       ymm0, ymm5, ymm0                    ; V_2 = B_2·V_1: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; V_2 = B_2·V_1: HI minus the key terms
+    vpclmulqdq  ymm5, ymm4, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = B_2·V_1: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_2 = B_2·V_1: (LO1, LO0)
+    vpxor       ymm0, ymm4, ymm0                    ; V_2 = B_2·V_1: + HI
+    vpxor       ymm0, ymm5, ymm0                    ; V_2 = B_2·V_1: RES = fold(LO) + HI
+    vperm2i128  ymm4, ymm0, ymm0, 0x00              ; V_3 = B_4·V_1: in every lane
+    vpxor       ymm5, ymm4, ymm2                    ; V_3 = B_4·V_1: T = A + C1
+    vpxor       ymm6, ymm4, ymm1                    ; V_3 = B_4·V_1: U = A + C2
+    vpclmulqdq  ymm7, ymm4, ymm4, 0x10              ; V_3 = B_4·V_1: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_3 = B_4·V_1: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_3 = B_4·V_1: U0·U1
+    vpxor       ymm5, ymm5, ymm7                    ; V_3 = B_4·V_1: LO += S
+    vpxor       ymm6, ymm6, ymm7                    ; V_3 = B_4·V_1: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_3 = B_4·V_1: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_3 = B_4·V_1: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_3 = B_4·V_1: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_3 = B_4·V_1: + HI
+    vpxor       ymm5, ymm7, ymm5                    ; V_3 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  ymm6, ymm0, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     ymm7, ymm0, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_2: fold B
+    vpunpcklqdq ymm7, ymm0, ymm6                    ; entries of V_2: C1
+    vpunpckhqdq ymm0, ymm0, ymm6                    ; entries of V_2: C2
+    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; entries of V_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; entries of V_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm6, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    vpshufd     ymm6, ymm6, 0x4e                    ; entries of V_2: (LO1, LO0)
+    vpxor       ymm6, ymm6, ymm8                    ; entries of V_2: + HI
+    vpxor       ymm6, ymm9, ymm6                    ; entries of V_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm2                   ; V_1: C1
+    vmovdqu     [rdi + 480], ymm1                   ; V_1: C2
+    vperm2i128  ymm8, ymm3, ymm3, 0x81              ; V_1
+    vpxor       ymm8, ymm3, ymm8                    ; V_1: terms of lower powers
+    vmovdqa     ymm9, ymm8                          ; V_1
+    vperm2i128  ymm8, ymm9, ymm9, 0x00              ; V_1: R of the highest power
+    vmovdqu     [rdi + 736], ymm9                   ; V_1: R
+    vpxor       ymm9, ymm4, ymm7                    ; V_4 = B_4·V_2: T = A + C1
+    vpxor       ymm10, ymm4, ymm0                   ; V_4 = B_4·V_2: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = B_4·V_2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; V_4 = B_4·V_2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_4 = B_4·V_2: U0·U1
+    vpxor       ymm9, ymm9, ymm4                    ; V_4 = B_4·V_2: LO += S
+    vpxor       ymm4, ymm10, ymm4                   ; V_4 = B_4·V_2: HI += S
+    vpxor       ymm4, ymm4, ymm6                    ; V_4 = B_4·V_2: HI minus the key terms
+    vpclmulqdq  ymm10, ymm9, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = B_4·V_2: LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; V_4 = B_4·V_2: (LO1, LO0)
+    vpxor       ymm4, ymm9, ymm4                    ; V_4 = B_4·V_2: + HI
+    vpxor       ymm4, ymm10, ymm4                   ; V_4 = B_4·V_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm9, ymm5, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     ymm10, ymm5, 0x4e                   ; entries of V_3: (B1, B0)
+    vpxor       ymm9, ymm9, ymm10                   ; entries of V_3: fold B
+    vpunpcklqdq ymm10, ymm5, ymm9                   ; entries of V_3: C1
+    vpunpckhqdq ymm5, ymm5, ymm9                    ; entries of V_3: C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; entries of V_3: C1[0]·C1[1]
+    vpclmulqdq  ymm11, ymm5, ymm5, 0x10             ; entries of V_3: C2[0]·C2[1]
+    vpclmulqdq  ymm12, ymm9, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_3: (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm11                   ; entries of V_3: + HI
+    vpxor       ymm9, ymm12, ymm9                   ; entries of V_3: RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm7                   ; V_2: C1
+    vmovdqu     [rdi + 448], ymm0                   ; V_2: C2
+    vperm2i128  ymm11, ymm6, ymm6, 0x81             ; V_2
+    vpxor       ymm11, ymm6, ymm11                  ; V_2: terms of lower powers
+    vpxor       ymm8, ymm11, ymm8                   ; V_2: R_i
+    vmovdqa     ymm11, ymm8                         ; V_2
+    vperm2i128  ymm8, ymm11, ymm11, 0x00            ; V_2: R of the highest power
+    vmovdqu     [rdi + 704], ymm11                  ; V_2: R
+    vperm2i128  ymm11, ymm4, ymm4, 0x00             ; V_5 = B_8·V_1: in every lane
+    vpxor       ymm2, ymm11, ymm2                   ; V_5 = B_8·V_1: T = A + C1
+    vpxor       ymm1, ymm11, ymm1                   ; V_5 = B_8·V_1: U = A + C2
+    vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_5 = B_8·V_1: A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_5 = B_8·V_1: T0·T1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; V_5 = B_8·V_1: U0·U1
+    vpxor       ymm2, ymm2, ymm12                   ; V_5 = B_8·V_1: LO += S
+    vpxor       ymm1, ymm1, ymm12                   ; V_5 = B_8·V_1: HI += S
+    vpxor       ymm1, ymm1, ymm3                    ; V_5 = B_8·V_1: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_5 = B_8·V_1: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_5 = B_8·V_1: (LO1, LO0)
+    vpxor       ymm1, ymm2, ymm1                    ; V_5 = B_8·V_1: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; V_5 = B_8·V_1: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm4, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     ymm3, ymm4, 0x4e                    ; entries of V_4: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; entries of V_4: fold B
+    vpunpcklqdq ymm3, ymm4, ymm2                    ; entries of V_4: C1
+    vpunpckhqdq ymm2, ymm4, ymm2                    ; entries of V_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; entries of V_4: C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm2, ymm2, 0x10             ; entries of V_4: C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm4, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; entries of V_4: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm12                   ; entries of V_4: + HI
+    vpxor       ymm4, ymm13, ymm4                   ; entries of V_4: RES = fold(LO) + HI
+    vmovdqu     [rdi + 160], ymm10                  ; V_3: C1
+    vmovdqu     [rdi + 416], ymm5                   ; V_3: C2
+    vperm2i128  ymm12, ymm9, ymm9, 0x81             ; V_3
+    vpxor       ymm12, ymm9, ymm12                  ; V_3: terms of lower powers
+    vpxor       ymm8, ymm12, ymm8                   ; V_3: R_i
+    vmovdqa     ymm12, ymm8                         ; V_3
+    vperm2i128  ymm8, ymm12, ymm12, 0x00            ; V_3: R of the highest power
+    vmovdqu     [rdi + 672], ymm12                  ; V_3: R
+    vpxor       ymm7, ymm11, ymm7                   ; V_6 = B_8·V_2: T = A + C1
+    vpxor       ymm0, ymm11, ymm0                   ; V_6 = B_8·V_2: U = A + C2
+    vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_6 = B_8·V_2: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_6 = B_8·V_2: T0·T1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_6 = B_8·V_2: U0·U1
+    vpxor       ymm7, ymm7, ymm12                   ; V_6 = B_8·V_2: LO += S
+    vpxor       ymm0, ymm0, ymm12                   ; V_6 = B_8·V_2: HI += S
+    vpxor       ymm0, ymm0, ymm6                    ; V_6 = B_8·V_2: HI minus the key terms
+    vpclmulqdq  ymm6, ymm7, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_6 = B_8·V_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_6 = B_8·V_2: (LO1, LO0)
+    vpxor       ymm0, ymm7, ymm0                    ; V_6 = B_8·V_2: + HI
+    vpxor       ymm0, ymm6, ymm0                    ; V_6 = B_8·V_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm6, ymm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     ymm7, ymm1, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_5: fold B
+    vpunpcklqdq ymm7, ymm1, ymm6                    ; entries of V_5: C1
+    vpunpckhqdq ymm1, ymm1, ymm6                    ; entries of V_5: C2
+    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; entries of V_5: C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm1, ymm1, 0x10             ; entries of V_5: C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm6, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    vpshufd     ymm6, ymm6, 0x4e                    ; entries of V_5: (LO1, LO0)
+    vpxor       ymm6, ymm6, ymm12                   ; entries of V_5: + HI
+    vpxor       ymm6, ymm13, ymm6                   ; entries of V_5: RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], ymm3                   ; V_4: C1
+    vmovdqu     [rdi + 384], ymm2                   ; V_4: C2
+    vperm2i128  ymm12, ymm4, ymm4, 0x81             ; V_4
+    vpxor       ymm12, ymm4, ymm12                  ; V_4: terms of lower powers
+    vpxor       ymm8, ymm12, ymm8                   ; V_4: R_i
+    vmovdqa     ymm12, ymm8                         ; V_4
+    vperm2i128  ymm8, ymm12, ymm12, 0x00            ; V_4: R of the highest power
+    vmovdqu     [rdi + 640], ymm12                  ; V_4: R
+    vpxor       ymm10, ymm11, ymm10                 ; V_7 = B_8·V_3: T = A + C1
+    vpxor       ymm5, ymm11, ymm5                   ; V_7 = B_8·V_3: U = A + C2
+    vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_7 = B_8·V_3: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_7 = B_8·V_3: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_7 = B_8·V_3: U0·U1
+    vpxor       ymm10, ymm10, ymm12                 ; V_7 = B_8·V_3: LO += S
+    vpxor       ymm5, ymm5, ymm12                   ; V_7 = B_8·V_3: HI += S
+    vpxor       ymm5, ymm5, ymm9                    ; V_7 = B_8·V_3: HI minus the key terms
+    vpclmulqdq  ymm9, ymm10, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_7 = B_8·V_3: LO0·Q'
+    vpshufd     ymm10, ymm10, 0x4e                  ; V_7 = B_8·V_3: (LO1, LO0)
+    vpxor       ymm5, ymm10, ymm5                   ; V_7 = B_8·V_3: + HI
+    vpxor       ymm5, ymm9, ymm5                    ; V_7 = B_8·V_3: RES = fold(LO) + HI
+    vpclmulqdq  ymm9, ymm0, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     ymm10, ymm0, 0x4e                   ; entries of V_6: (B1, B0)
+    vpxor       ymm9, ymm9, ymm10                   ; entries of V_6: fold B
+    vpunpcklqdq ymm10, ymm0, ymm9                   ; entries of V_6: C1
+    vpunpckhqdq ymm0, ymm0, ymm9                    ; entries of V_6: C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; entries of V_6: C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm0, ymm0, 0x10             ; entries of V_6: C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_6: (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_6: + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_6: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], ymm7                    ; V_5: C1
+    vmovdqu     [rdi + 352], ymm1                   ; V_5: C2
+    vperm2i128  ymm1, ymm6, ymm6, 0x81              ; V_5
+    vpxor       ymm1, ymm6, ymm1                    ; V_5: terms of lower powers
+    vpxor       ymm8, ymm1, ymm8                    ; V_5: R_i
+    vmovdqa     ymm1, ymm8                          ; V_5
+    vperm2i128  ymm8, ymm1, ymm1, 0x00              ; V_5: R of the highest power
+    vmovdqu     [rdi + 608], ymm1                   ; V_5: R
+    vpxor       ymm1, ymm11, ymm3                   ; V_8 = B_8·V_4: T = A + C1
+    vpxor       ymm2, ymm11, ymm2                   ; V_8 = B_8·V_4: U = A + C2
+    vpclmulqdq  ymm3, ymm11, ymm11, 0x10            ; V_8 = B_8·V_4: A0·A1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; V_8 = B_8·V_4: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_8 = B_8·V_4: U0·U1
+    vpxor       ymm1, ymm1, ymm3                    ; V_8 = B_8·V_4: LO += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_8 = B_8·V_4: HI += S
+    vpxor       ymm2, ymm2, ymm4                    ; V_8 = B_8·V_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; V_8 = B_8·V_4: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_8 = B_8·V_4: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; V_8 = B_8·V_4: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; V_8 = B_8·V_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm5, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     ymm3, ymm5, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; entries of V_7: fold B
+    vpunpcklqdq ymm3, ymm5, ymm2                    ; entries of V_7: C1
+    vpunpckhqdq ymm2, ymm5, ymm2                    ; entries of V_7: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; entries of V_7: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; entries of V_7: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; entries of V_7: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; entries of V_7: + HI
+    vpxor       ymm4, ymm6, ymm4                    ; entries of V_7: RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], ymm10                   ; V_6: C1
+    vmovdqu     [rdi + 320], ymm0                   ; V_6: C2
+    vperm2i128  ymm0, ymm9, ymm9, 0x81              ; V_6
+    vpxor       ymm0, ymm9, ymm0                    ; V_6: terms of lower powers
+    vpxor       ymm8, ymm0, ymm8                    ; V_6: R_i
+    vmovdqa     ymm0, ymm8                          ; V_6
+    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_6: R of the highest power
+    vmovdqu     [rdi + 576], ymm0                   ; V_6: R
+    vmovdqu     [rdi + 32], ymm3                    ; V_7: C1
+    vmovdqu     [rdi + 288], ymm2                   ; V_7: C2
+    vperm2i128  ymm0, ymm4, ymm4, 0x81              ; V_7
+    vpxor       ymm0, ymm4, ymm0                    ; V_7: terms of lower powers
+    vpxor       ymm8, ymm0, ymm8                    ; V_7: R_i
+    vmovdqa     ymm0, ymm8                          ; V_7
+    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_7: R of the highest power
+    vmovdqu     [rdi + 544], ymm0                   ; V_7: R
+    vpclmulqdq  ymm0, ymm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     ymm2, ymm1, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       ymm0, ymm0, ymm2                    ; entries of V_8: fold B
+    vpunpcklqdq ymm2, ymm1, ymm0                    ; entries of V_8: C1
+    vpunpckhqdq ymm0, ymm1, ymm0                    ; entries of V_8: C2
+    vpclmulqdq  ymm1, ymm2, ymm2, 0x10              ; entries of V_8: C1[0]·C1[1]
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; entries of V_8: C2[0]·C2[1]
+    vpclmulqdq  ymm4, ymm1, [rel gcm192_avx2_winograd_clmul1_x16_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; entries of V_8: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm3                    ; entries of V_8: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; entries of V_8: RES = fold(LO) + HI
+    vmovdqu     [rdi], ymm2                         ; V_8: C1
+    vmovdqu     [rdi + 256], ymm0                   ; V_8: C2
+    vperm2i128  ymm0, ymm1, ymm1, 0x81              ; V_8
+    vpxor       ymm0, ymm1, ymm0                    ; V_8: terms of lower powers
+    vpxor       ymm8, ymm0, ymm8                    ; V_8: R_i
+    vmovdqa     ymm0, ymm8                          ; V_8
+    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_8: R of the highest power
+    vmovdqu     [rdi + 512], ymm0                   ; V_8: R
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

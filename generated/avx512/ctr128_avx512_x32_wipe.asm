@@ -62,114 +62,132 @@ align 16
 ctr128_avx512_x32_wipe_bytes:
     db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
+ctr128_avx512_x32_wipe_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 ctr128_avx512_x32_wipe_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-ctr128_avx512_x32_wipe_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-ctr128_avx512_x32_wipe_rcon_9:
-    db 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00
-align 16
-ctr128_avx512_x32_wipe_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
 
 section .text
 
 ; void ctr128_avx512_x32_wipe_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-128 key
-;   stack 0 bytes; writes xmm0-3
+;   stack 0 bytes; writes xmm0-8, rax
 ;   no secret remains in registers or on the stack
 global ctr128_avx512_x32_wipe_init:function (ctr128_avx512_x32_wipe_init.end - ctr128_avx512_x32_wipe_init)
 align 32
 ctr128_avx512_x32_wipe_init:
     endbr64
-    vmovdqu64   xmm0, [rsi]                         ; k_0
-    vmovdqu64   [rdi], xmm0                         ; k_0
-    vpshufb     xmm1, xmm0, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx512_x32_wipe_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm2, xmm0, 0x04
-    vpxorq      xmm2, xmm0, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm0, xmm2, 0x08
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 16], xmm2                    ; k_1
-    vmovdqu64   xmm0, [rel ctr128_avx512_x32_wipe_rcon_1]  ; rcon_1
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm2, 0x04
-    vpxorq      xmm3, xmm2, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 32], xmm3                    ; k_2
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 48], xmm3                    ; k_3
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 64], xmm3                    ; k_4
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 80], xmm3                    ; k_5
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 96], xmm3                    ; k_6
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 112], xmm3                   ; k_7
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm0, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm1, xmm3, 0x04
-    vpxorq      xmm2, xmm3, xmm1                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
-    vmovdqu64   [rdi + 128], xmm2                   ; k_8
-    vpshufb     xmm0, xmm2, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm0, xmm0, [rel ctr128_avx512_x32_wipe_rcon_9]  ; SubWord + Rcon
-    vpslldq     xmm1, xmm2, 0x04
-    vpxorq      xmm2, xmm2, xmm1                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
+    vmovdqu64   xmm7, [rsi]                         ; k_0
+    vmovdqu64   [rdi], xmm7                         ; k_0
+    lea         rax, [rel ctr128_avx512_x32_wipe_key_steps]
+    vpsrldq     xmm0, xmm7, 0x04
+    vpxorq      xmm0, xmm7, xmm0                    ; w_2 + w_3, third
+    vpsrldq     xmm1, xmm0, 0x08
+    vpxorq      xmm1, xmm0, xmm1                    ; w_0 + … + w_3, first
+    vpsrldq     xmm2, xmm7, 0x08
+    vpxorq      xmm2, xmm7, xmm2                    ; w_1 + w_3, second
+    vpshufb     xmm1, xmm1, [rax + 160]             ; X_-3
+    vpshufb     xmm2, xmm2, [rax + 176]             ; X_-2
+    vpshufb     xmm0, xmm0, [rax + 192]             ; X_-1
+    vpshufb     xmm3, xmm7, [rax + 208]             ; X_0
+    vpxorq      xmm4, xmm1, [rax]                   ; + Rcon
+    vaesenclast xmm4, xmm3, xmm4                    ; X_1
+    vpxorq      xmm1, xmm4, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
+    vpslldq     xmm5, xmm7, 0x04
+    vpxorq      xmm8, xmm7, xmm5                    ; w_i + w_(i-1)
+    vpslldq     xmm5, xmm8, 0x08
+    vpternlogq  xmm8, xmm5, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 16], xmm8                    ; k_1
+    vpxorq      xmm5, xmm2, [rax + 16]              ; + Rcon
+    vaesenclast xmm5, xmm4, xmm5                    ; X_2
+    vpxorq      xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vpslldq     xmm6, xmm7, 0x08
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm6, xmm1, 0x96
+    vpxorq      xmm7, xmm7, xmm2                    ; the next words
+    vmovdqu64   [rdi + 32], xmm7                    ; k_2
+    vpxorq      xmm1, xmm0, [rax + 32]              ; + Rcon
+    vaesenclast xmm1, xmm5, xmm1                    ; X_3
+    vpxorq      xmm0, xmm1, xmm0                    ; SubWord + Rcon
+    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vpslldq     xmm6, xmm8, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm6, xmm2, 0x96
+    vpxorq      xmm8, xmm8, xmm0                    ; the next words
+    vmovdqu64   [rdi + 48], xmm8                    ; k_3
+    vpxorq      xmm2, xmm3, [rax + 48]              ; + Rcon
+    vaesenclast xmm2, xmm1, xmm2                    ; X_4
+    vpxorq      xmm3, xmm2, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm6, xmm7, 0x08
+    vpsrlq      xmm0, xmm0, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm6, xmm0, 0x96
+    vpxorq      xmm7, xmm7, xmm3                    ; the next words
+    vmovdqu64   [rdi + 64], xmm7                    ; k_4
+    vpxorq      xmm0, xmm4, [rax + 64]              ; + Rcon
+    vaesenclast xmm0, xmm2, xmm0                    ; X_5
+    vpxorq      xmm4, xmm0, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm8, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm6, xmm3, 0x96
+    vpxorq      xmm8, xmm8, xmm4                    ; the next words
+    vmovdqu64   [rdi + 80], xmm8                    ; k_5
+    vpxorq      xmm3, xmm5, [rax + 80]              ; + Rcon
+    vaesenclast xmm3, xmm0, xmm3                    ; X_6
+    vpxorq      xmm5, xmm3, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 240]             ; rotated back
+    vpslldq     xmm6, xmm7, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm6, xmm4, 0x96
+    vpxorq      xmm7, xmm7, xmm5                    ; the next words
+    vmovdqu64   [rdi + 96], xmm7                    ; k_6
+    vpxorq      xmm4, xmm1, [rax + 96]              ; + Rcon
+    vaesenclast xmm4, xmm3, xmm4                    ; X_7
+    vpxorq      xmm1, xmm4, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm6, xmm8, 0x08
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm6, xmm5, 0x96
+    vpxorq      xmm6, xmm8, xmm1                    ; the next words
+    vmovdqu64   [rdi + 112], xmm6                   ; k_7
+    vpxorq      xmm5, xmm2, [rax + 112]             ; + Rcon
+    vaesenclast xmm4, xmm4, xmm5                    ; X_8
+    vpxorq      xmm2, xmm4, xmm2                    ; SubWord + Rcon
+    vpslldq     xmm5, xmm7, 0x08
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm5, xmm1, 0x96
+    vpxorq      xmm5, xmm7, xmm2                    ; the next words
+    vmovdqu64   [rdi + 128], xmm5                   ; k_8
+    vpxorq      xmm1, xmm0, [rax + 128]             ; + Rcon
+    vaesenclast xmm1, xmm4, xmm1                    ; X_9
+    vpxorq      xmm0, xmm1, xmm0                    ; SubWord + Rcon
+    vpshufb     xmm0, xmm0, [rax + 224]             ; rotated back
+    vpslldq     xmm4, xmm6, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm6, xmm4, xmm2, 0x96
+    vpxorq      xmm2, xmm6, xmm0                    ; the next words
     vmovdqu64   [rdi + 144], xmm2                   ; k_9
-    vmovdqu64   xmm0, [rel ctr128_avx512_x32_wipe_rcon_9]  ; rcon_9
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_wipe_rotated_word_3]  ; RotWord
-    vaesenclast xmm0, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm1, xmm2, 0x04
-    vpxorq      xmm2, xmm2, xmm1                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
-    vmovdqu64   [rdi + 160], xmm2                   ; k_10
+    vpxorq      xmm2, xmm3, [rax + 144]             ; + Rcon
+    vaesenclast xmm1, xmm1, xmm2                    ; X_10
+    vpxorq      xmm1, xmm1, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 240]             ; rotated back
+    vpslldq     xmm2, xmm5, 0x08
+    vpsrlq      xmm0, xmm0, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm5, xmm2, xmm0, 0x96
+    vpxorq      xmm0, xmm5, xmm1                    ; the next words
+    vmovdqu64   [rdi + 160], xmm0                   ; k_10
     vpxorq      xmm0, xmm0, xmm0                    ; wipe
     vpxorq      xmm1, xmm1, xmm1                    ; wipe
     vpxorq      xmm2, xmm2, xmm2                    ; wipe
     vpxorq      xmm3, xmm3, xmm3                    ; wipe
+    vpxorq      xmm4, xmm4, xmm4                    ; wipe
+    vpxorq      xmm5, xmm5, xmm5                    ; wipe
+    vpxorq      xmm6, xmm6, xmm6                    ; wipe
+    vpxorq      xmm7, xmm7, xmm7                    ; wipe
+    vpxorq      xmm8, xmm8, xmm8                    ; wipe
     ret
 .end:
 

@@ -3,7 +3,7 @@
 ;
 ; AES-256-CTR (SP 800-38A, inc32), 32 blocks per group, AES of FIPS 197.
 ; isa        avx512: AVX-512, VPCLMULQDQ on zmm (EVEX.512)
-; wipe       no: secrets may remain in xmm0-4,7-31; see each function
+; wipe       no: secrets may remain in xmm0-31; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl vaes
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      157 instructions: other 125, shuffle 8, store 8, xor 16
@@ -62,136 +62,157 @@ align 16
 ctr256_avx512_x32_bytes:
     db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
+ctr256_avx512_x32_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 ctr256_avx512_x32_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-ctr256_avx512_x32_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-ctr256_avx512_x32_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
-align 16
-ctr256_avx512_x32_word_3:
-    db 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f
 
 section .text
 
 ; void ctr256_avx512_x32_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-256 key
-;   stack 0 bytes; writes xmm0-4
-;   secrets may remain in xmm0-4
+;   stack 0 bytes; writes xmm0-15, rax rcx
+;   secrets may remain in xmm0-15
 global ctr256_avx512_x32_init:function (ctr256_avx512_x32_init.end - ctr256_avx512_x32_init)
 align 32
 ctr256_avx512_x32_init:
     endbr64
-    vmovdqu64   xmm0, [rsi]                         ; k_0
-    vmovdqu64   xmm1, [rsi + 16]                    ; k_1
-    vmovdqu64   [rdi], xmm0                         ; k_0
-    vmovdqu64   [rdi + 16], xmm1                    ; k_1
-    vpshufb     xmm2, xmm1, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm2, [rel ctr256_avx512_x32_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm3, xmm0, 0x04
-    vpxorq      xmm3, xmm0, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm0, xmm3, 0x08
-    vpternlogq  xmm3, xmm0, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 32], xmm3                    ; k_2
-    vpshufb     xmm0, xmm3, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm2, xmm2, xmm2
-    vaesenclast xmm0, xmm0, xmm2                    ; SubWord
-    vpslldq     xmm2, xmm1, 0x04
-    vpxorq      xmm2, xmm1, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
-    vmovdqu64   [rdi + 48], xmm2                    ; k_3
-    vmovdqu64   xmm0, [rel ctr256_avx512_x32_rcon_1]  ; rcon_1
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm2, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm3, 0x04
-    vpxorq      xmm4, xmm3, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm4, 0x08
-    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 64], xmm4                    ; k_4
-    vpshufb     xmm1, xmm4, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm3, xmm3, xmm3
-    vaesenclast xmm1, xmm1, xmm3                    ; SubWord
-    vpslldq     xmm3, xmm2, 0x04
-    vpxorq      xmm3, xmm2, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 80], xmm3                    ; k_5
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm4, 0x04
-    vpxorq      xmm4, xmm4, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm4, 0x08
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 96], xmm4                    ; k_6
-    vpshufb     xmm1, xmm4, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm2, xmm2, xmm2
-    vaesenclast xmm1, xmm1, xmm2                    ; SubWord
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 112], xmm3                   ; k_7
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm4, 0x04
-    vpxorq      xmm4, xmm4, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm4, 0x08
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 128], xmm4                   ; k_8
-    vpshufb     xmm1, xmm4, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm2, xmm2, xmm2
-    vaesenclast xmm1, xmm1, xmm2                    ; SubWord
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 144], xmm3                   ; k_9
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm4, 0x04
-    vpxorq      xmm4, xmm4, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm4, 0x08
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 160], xmm4                   ; k_10
-    vpshufb     xmm1, xmm4, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm2, xmm2, xmm2
-    vaesenclast xmm1, xmm1, xmm2                    ; SubWord
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 176], xmm3                   ; k_11
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm2, xmm4, 0x04
-    vpxorq      xmm4, xmm4, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm4, 0x08
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   xmm12, [rsi]                        ; k_0
+    vmovdqu64   xmm13, [rsi + 16]                   ; k_1
+    vmovdqu64   [rdi], xmm12                        ; k_0
+    vmovdqu64   [rdi + 16], xmm13                   ; k_1
+    lea         rax, [rel ctr256_avx512_x32_key_steps]
+    vpsrldq     xmm0, xmm12, 0x04
+    vpxorq      xmm0, xmm12, xmm0                   ; w_2 + w_3, third
+    vpsrldq     xmm1, xmm0, 0x08
+    vpxorq      xmm1, xmm0, xmm1                    ; w_0 + … + w_3, first
+    vpsrldq     xmm2, xmm12, 0x08
+    vpxorq      xmm2, xmm12, xmm2                   ; w_1 + w_3, second
+    vpshufb     xmm1, xmm1, [rax + 160]             ; X_-3
+    vpshufb     xmm2, xmm2, [rax + 176]             ; X_-2
+    vpshufb     xmm0, xmm0, [rax + 192]             ; X_-1
+    vpshufb     xmm3, xmm12, [rax + 208]            ; X_0
+    lea         rcx, [rel ctr256_avx512_x32_key_steps]
+    vpsrldq     xmm4, xmm13, 0x04
+    vpxorq      xmm4, xmm13, xmm4                   ; w_2 + w_3, third
+    vpsrldq     xmm5, xmm4, 0x08
+    vpxorq      xmm5, xmm4, xmm5                    ; w_0 + … + w_3, first
+    vpsrldq     xmm6, xmm13, 0x08
+    vpxorq      xmm6, xmm13, xmm6                   ; w_1 + w_3, second
+    vpshufb     xmm5, xmm5, [rcx + 160]             ; X_-3
+    vpshufb     xmm6, xmm6, [rcx + 176]             ; X_-2
+    vpshufb     xmm4, xmm4, [rcx + 192]             ; X_-1
+    vpshufb     xmm7, xmm13, [rcx + 208]            ; X_0
+    vpxorq      xmm8, xmm1, [rax]                   ; + Rcon
+    vaesenclast xmm8, xmm7, xmm8                    ; X_1
+    vpxorq      xmm1, xmm8, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
+    vpslldq     xmm9, xmm12, 0x04
+    vpxorq      xmm14, xmm12, xmm9                  ; w_i + w_(i-1)
+    vpslldq     xmm9, xmm14, 0x08
+    vpternlogq  xmm14, xmm9, xmm1, 0x96             ; the next words
+    vmovdqu64   [rdi + 32], xmm14                   ; k_2
+    vaesenclast xmm9, xmm8, xmm5                    ; X_1
+    vpxorq      xmm5, xmm9, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rcx + 224]             ; rotated back
+    vpslldq     xmm10, xmm13, 0x04
+    vpxorq      xmm15, xmm13, xmm10                 ; w_i + w_(i-1)
+    vpslldq     xmm10, xmm15, 0x08
+    vpternlogq  xmm15, xmm10, xmm5, 0x96            ; the next words
+    vmovdqu64   [rdi + 48], xmm15                   ; k_3
+    vpxorq      xmm10, xmm2, [rax + 16]             ; + Rcon
+    vaesenclast xmm10, xmm9, xmm10                  ; X_2
+    vpxorq      xmm2, xmm10, xmm2                   ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vpslldq     xmm11, xmm12, 0x08
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm12, xmm11, xmm1, 0x96
+    vpxorq      xmm12, xmm12, xmm2                  ; the next words
+    vmovdqu64   [rdi + 64], xmm12                   ; k_4
+    vaesenclast xmm1, xmm10, xmm6                   ; X_2
+    vpxorq      xmm6, xmm1, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rcx + 240]             ; rotated back
+    vpslldq     xmm11, xmm13, 0x08
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm11, xmm5, 0x96
+    vpxorq      xmm13, xmm13, xmm6                  ; the next words
+    vmovdqu64   [rdi + 80], xmm13                   ; k_5
+    vpxorq      xmm5, xmm0, [rax + 32]              ; + Rcon
+    vaesenclast xmm5, xmm1, xmm5                    ; X_3
+    vpxorq      xmm0, xmm5, xmm0                    ; SubWord + Rcon
+    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vpslldq     xmm11, xmm14, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm14, xmm11, xmm2, 0x96
+    vpxorq      xmm14, xmm14, xmm0                  ; the next words
+    vmovdqu64   [rdi + 96], xmm14                   ; k_6
+    vaesenclast xmm2, xmm5, xmm4                    ; X_3
+    vpxorq      xmm4, xmm2, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rcx + 256]             ; rotated back
+    vpslldq     xmm11, xmm15, 0x08
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm15, xmm11, xmm6, 0x96
+    vpxorq      xmm11, xmm15, xmm4                  ; the next words
+    vmovdqu64   [rdi + 112], xmm11                  ; k_7
+    vpxorq      xmm6, xmm3, [rax + 48]              ; + Rcon
+    vaesenclast xmm2, xmm2, xmm6                    ; X_4
+    vpxorq      xmm3, xmm2, xmm3                    ; SubWord + Rcon
+    vpslldq     xmm6, xmm12, 0x08
+    vpsrlq      xmm0, xmm0, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm12, xmm6, xmm0, 0x96
+    vpxorq      xmm12, xmm12, xmm3                  ; the next words
+    vmovdqu64   [rdi + 128], xmm12                  ; k_8
+    vaesenclast xmm0, xmm2, xmm7                    ; X_4
+    vpxorq      xmm2, xmm0, xmm7                    ; SubWord + Rcon
+    vpslldq     xmm6, xmm13, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm6, xmm4, 0x96
+    vpxorq      xmm7, xmm13, xmm2                   ; the next words
+    vmovdqu64   [rdi + 144], xmm7                   ; k_9
+    vpxorq      xmm4, xmm8, [rax + 64]              ; + Rcon
+    vaesenclast xmm0, xmm0, xmm4                    ; X_5
+    vpxorq      xmm4, xmm0, xmm8                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm14, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm14, xmm6, xmm3, 0x96
+    vpxorq      xmm8, xmm14, xmm4                   ; the next words
+    vmovdqu64   [rdi + 160], xmm8                   ; k_10
+    vaesenclast xmm0, xmm0, xmm9                    ; X_5
+    vpxorq      xmm3, xmm0, xmm9                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rcx + 224]             ; rotated back
+    vpslldq     xmm6, xmm11, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm11, xmm6, xmm2, 0x96
+    vpxorq      xmm2, xmm11, xmm3                   ; the next words
+    vmovdqu64   [rdi + 176], xmm2                   ; k_11
+    vpxorq      xmm2, xmm10, [rax + 80]             ; + Rcon
+    vaesenclast xmm0, xmm0, xmm2                    ; X_6
+    vpxorq      xmm2, xmm0, xmm10                   ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vpslldq     xmm6, xmm12, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm12, xmm6, xmm4, 0x96
+    vpxorq      xmm4, xmm12, xmm2                   ; the next words
     vmovdqu64   [rdi + 192], xmm4                   ; k_12
-    vpshufb     xmm1, xmm4, [rel ctr256_avx512_x32_word_3]  ; w
-    vpxorq      xmm2, xmm2, xmm2
-    vaesenclast xmm1, xmm1, xmm2                    ; SubWord
-    vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
-    vmovdqu64   [rdi + 208], xmm3                   ; k_13
-    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr256_avx512_x32_rotated_word_3]  ; RotWord
-    vaesenclast xmm0, xmm1, xmm0                    ; SubWord + Rcon
-    vpslldq     xmm1, xmm4, 0x04
-    vpxorq      xmm2, xmm4, xmm1                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
-    vmovdqu64   [rdi + 224], xmm2                   ; k_14
+    vaesenclast xmm0, xmm0, xmm1                    ; X_6
+    vpxorq      xmm1, xmm0, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rcx + 240]             ; rotated back
+    vpslldq     xmm4, xmm7, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm4, xmm3, 0x96
+    vpxorq      xmm1, xmm7, xmm1                    ; the next words
+    vmovdqu64   [rdi + 208], xmm1                   ; k_13
+    vpxorq      xmm1, xmm5, [rax + 96]              ; + Rcon
+    vaesenclast xmm0, xmm0, xmm1                    ; X_7
+    vpxorq      xmm0, xmm0, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vpslldq     xmm1, xmm8, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm1, xmm2, 0x96
+    vpxorq      xmm0, xmm8, xmm0                    ; the next words
+    vmovdqu64   [rdi + 224], xmm0                   ; k_14
     ret
 .end:
 

@@ -78,6 +78,9 @@ align 16
 gcm256_avx512_k_clmul1_x32_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
+gcm256_avx512_k_clmul1_x32_short_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 gcm256_avx512_k_clmul1_x32_short_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
@@ -113,336 +116,330 @@ gcm256_avx512_k_clmul1_x32_short_numbers_6_1:
 align 16
 gcm256_avx512_k_clmul1_x32_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm256_avx512_k_clmul1_x32_short_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-gcm256_avx512_k_clmul1_x32_short_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
-align 16
-gcm256_avx512_k_clmul1_x32_short_word_3:
-    db 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f
 
 section .text
 
 ; void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-256 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-9, rax rcx
-;   secrets may remain in xmm0-9
+;   stack 0 bytes; writes xmm0-16, rax rcx
+;   secrets may remain in xmm0-16
 global gcm256_avx512_k_clmul1_x32_short_init:function (gcm256_avx512_k_clmul1_x32_short_init.end - gcm256_avx512_k_clmul1_x32_short_init)
 align 32
 gcm256_avx512_k_clmul1_x32_short_init:
     endbr64
-    vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
-    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
-    vmovdqu64   [rdi + 576], zmm1                   ; zeros
-    vmovdqu64   [rdi + 1216], zmm1                  ; zeros
-    vmovdqu64   xmm1, [rsi]                         ; k_0
-    vmovdqu64   xmm2, [rsi + 16]                    ; k_1
-    vmovdqu64   [rdi + 1280], xmm1                  ; k_0
-    vmovdqu64   [rdi + 1296], xmm2                  ; k_1
-    vaesenc     xmm3, xmm1, xmm2                    ; H: round 1
-    vpshufb     xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm4, xmm4, [rel gcm256_avx512_k_clmul1_x32_short_rcon_1]  ; SubWord + Rcon
-    vpslldq     xmm5, xmm1, 0x04
-    vpxorq      xmm5, xmm1, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm1, xmm5, 0x08
-    vpternlogq  xmm5, xmm1, xmm4, 0x96              ; the next words
-    vmovdqu64   [rdi + 1312], xmm5                  ; k_2
-    vaesenc     xmm1, xmm3, xmm5                    ; H: round 2
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm2, 0x04
-    vpxorq      xmm4, xmm2, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm2, xmm4, 0x08
-    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1328], xmm4                  ; k_3
-    vaesenc     xmm1, xmm1, xmm4                    ; H: round 3
-    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x32_short_rcon_1]  ; rcon_1
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm4, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm5, 0x04
-    vpxorq      xmm6, xmm5, xmm6                    ; w_i + w_(i-1)
-    vpslldq     xmm5, xmm6, 0x08
-    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1344], xmm6                  ; k_4
-    vaesenc     xmm1, xmm1, xmm6                    ; H: round 4
-    vpshufb     xmm3, xmm6, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm5, xmm5, xmm5
-    vaesenclast xmm3, xmm3, xmm5                    ; SubWord
-    vpslldq     xmm5, xmm4, 0x04
-    vpxorq      xmm5, xmm4, xmm5                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm5, 0x08
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1360], xmm5                  ; k_5
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 5
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm6, 0x04
-    vpxorq      xmm6, xmm6, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm6, 0x08
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1376], xmm6                  ; k_6
-    vaesenc     xmm1, xmm1, xmm6                    ; H: round 6
-    vpshufb     xmm3, xmm6, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm5, 0x04
-    vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm5, 0x08
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1392], xmm5                  ; k_7
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 7
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm6, 0x04
-    vpxorq      xmm6, xmm6, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm6, 0x08
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1408], xmm6                  ; k_8
-    vaesenc     xmm1, xmm1, xmm6                    ; H: round 8
-    vpshufb     xmm3, xmm6, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm5, 0x04
-    vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm5, 0x08
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1424], xmm5                  ; k_9
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 9
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm6, 0x04
-    vpxorq      xmm6, xmm6, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm6, 0x08
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1440], xmm6                  ; k_10
-    vaesenc     xmm1, xmm1, xmm6                    ; H: round 10
-    vpshufb     xmm3, xmm6, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm5, 0x04
-    vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm5, 0x08
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1456], xmm5                  ; k_11
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 11
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm4, xmm6, 0x04
-    vpxorq      xmm6, xmm6, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm6, 0x08
-    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1472], xmm6                  ; k_12
-    vaesenc     xmm1, xmm1, xmm6                    ; H: round 12
-    vpshufb     xmm3, xmm6, [rel gcm256_avx512_k_clmul1_x32_short_word_3]  ; w
-    vpxorq      xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
-    vpslldq     xmm4, xmm5, 0x04
-    vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
-    vpslldq     xmm4, xmm5, 0x08
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1488], xmm5                  ; k_13
-    vaesenc     xmm1, xmm1, xmm5                    ; H: round 13
-    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
-    vpshufb     xmm3, xmm5, [rel gcm256_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
-    vaesenclast xmm2, xmm3, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm3, xmm6, 0x04
-    vpxorq      xmm4, xmm6, xmm3                    ; w_i + w_(i-1)
-    vpslldq     xmm3, xmm4, 0x08
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1504], xmm4                  ; k_14
-    vaesenclast xmm1, xmm1, xmm4                    ; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; H
-    vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: LO += it
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_2 = B_1·B_1: + HI
-    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm4, xmm1, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 576], zmm0                   ; zeros
+    vmovdqu64   [rdi + 1216], zmm0                  ; zeros
+    vmovdqu64   xmm13, [rsi]                        ; k_0
+    vmovdqu64   xmm14, [rsi + 16]                   ; k_1
+    vmovdqu64   [rdi + 1280], xmm13                 ; k_0
+    vmovdqu64   [rdi + 1296], xmm14                 ; k_1
+    vaesenc     xmm0, xmm13, xmm14                  ; H: round 1
+    lea         rax, [rel gcm256_avx512_k_clmul1_x32_short_key_steps]
+    vpsrldq     xmm1, xmm13, 0x04
+    vpxorq      xmm1, xmm13, xmm1                   ; w_2 + w_3, third
+    vpsrldq     xmm2, xmm1, 0x08
+    vpxorq      xmm2, xmm1, xmm2                    ; w_0 + … + w_3, first
+    vpsrldq     xmm3, xmm13, 0x08
+    vpxorq      xmm3, xmm13, xmm3                   ; w_1 + w_3, second
+    vpshufb     xmm2, xmm2, [rax + 160]             ; X_-3
+    vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
+    vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
+    vpshufb     xmm4, xmm13, [rax + 208]            ; X_0
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x32_short_key_steps]
+    vpsrldq     xmm5, xmm14, 0x04
+    vpxorq      xmm5, xmm14, xmm5                   ; w_2 + w_3, third
+    vpsrldq     xmm6, xmm5, 0x08
+    vpxorq      xmm6, xmm5, xmm6                    ; w_0 + … + w_3, first
+    vpsrldq     xmm7, xmm14, 0x08
+    vpxorq      xmm7, xmm14, xmm7                   ; w_1 + w_3, second
+    vpshufb     xmm6, xmm6, [rcx + 160]             ; X_-3
+    vpshufb     xmm7, xmm7, [rcx + 176]             ; X_-2
+    vpshufb     xmm5, xmm5, [rcx + 192]             ; X_-1
+    vpshufb     xmm8, xmm14, [rcx + 208]            ; X_0
+    vpxorq      xmm9, xmm2, [rax]                   ; + Rcon
+    vaesenclast xmm9, xmm8, xmm9                    ; X_1
+    vpxorq      xmm2, xmm9, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vpslldq     xmm10, xmm13, 0x04
+    vpxorq      xmm15, xmm13, xmm10                 ; w_i + w_(i-1)
+    vpslldq     xmm10, xmm15, 0x08
+    vpternlogq  xmm15, xmm10, xmm2, 0x96            ; the next words
+    vmovdqu64   [rdi + 1312], xmm15                 ; k_2
+    vaesenc     xmm0, xmm0, xmm15                   ; H: round 2
+    vaesenclast xmm10, xmm9, xmm6                   ; X_1
+    vpxorq      xmm6, xmm10, xmm6                   ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rcx + 224]             ; rotated back
+    vpslldq     xmm11, xmm14, 0x04
+    vpxorq      xmm16, xmm14, xmm11                 ; w_i + w_(i-1)
+    vpslldq     xmm11, xmm16, 0x08
+    vpternlogq  xmm16, xmm11, xmm6, 0x96            ; the next words
+    vmovdqu64   [rdi + 1328], xmm16                 ; k_3
+    vaesenc     xmm0, xmm0, xmm16                   ; H: round 3
+    vpxorq      xmm11, xmm3, [rax + 16]             ; + Rcon
+    vaesenclast xmm11, xmm10, xmm11                 ; X_2
+    vpxorq      xmm3, xmm11, xmm3                   ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm12, xmm13, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm12, xmm2, 0x96
+    vpxorq      xmm13, xmm13, xmm3                  ; the next words
+    vmovdqu64   [rdi + 1344], xmm13                 ; k_4
+    vaesenc     xmm0, xmm0, xmm13                   ; H: round 4
+    vaesenclast xmm2, xmm11, xmm7                   ; X_2
+    vpxorq      xmm7, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rcx + 240]             ; rotated back
+    vpslldq     xmm12, xmm14, 0x08
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm14, xmm12, xmm6, 0x96
+    vpxorq      xmm14, xmm14, xmm7                  ; the next words
+    vmovdqu64   [rdi + 1360], xmm14                 ; k_5
+    vaesenc     xmm0, xmm0, xmm14                   ; H: round 5
+    vpxorq      xmm6, xmm1, [rax + 32]              ; + Rcon
+    vaesenclast xmm6, xmm2, xmm6                    ; X_3
+    vpxorq      xmm1, xmm6, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm12, xmm15, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm15, xmm12, xmm3, 0x96
+    vpxorq      xmm15, xmm15, xmm1                  ; the next words
+    vmovdqu64   [rdi + 1376], xmm15                 ; k_6
+    vaesenc     xmm0, xmm0, xmm15                   ; H: round 6
+    vaesenclast xmm3, xmm6, xmm5                    ; X_3
+    vpxorq      xmm5, xmm3, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rcx + 256]             ; rotated back
+    vpslldq     xmm12, xmm16, 0x08
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm16, xmm12, xmm7, 0x96
+    vpxorq      xmm12, xmm16, xmm5                  ; the next words
+    vmovdqu64   [rdi + 1392], xmm12                 ; k_7
+    vaesenc     xmm0, xmm0, xmm12                   ; H: round 7
+    vpxorq      xmm7, xmm4, [rax + 48]              ; + Rcon
+    vaesenclast xmm3, xmm3, xmm7                    ; X_4
+    vpxorq      xmm4, xmm3, xmm4                    ; SubWord + Rcon
+    vpslldq     xmm7, xmm13, 0x08
+    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm7, xmm1, 0x96
+    vpxorq      xmm13, xmm13, xmm4                  ; the next words
+    vmovdqu64   [rdi + 1408], xmm13                 ; k_8
+    vaesenc     xmm0, xmm0, xmm13                   ; H: round 8
+    vaesenclast xmm1, xmm3, xmm8                    ; X_4
+    vpxorq      xmm3, xmm1, xmm8                    ; SubWord + Rcon
+    vpslldq     xmm7, xmm14, 0x08
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm14, xmm7, xmm5, 0x96
+    vpxorq      xmm8, xmm14, xmm3                   ; the next words
+    vmovdqu64   [rdi + 1424], xmm8                  ; k_9
+    vaesenc     xmm0, xmm0, xmm8                    ; H: round 9
+    vpxorq      xmm5, xmm9, [rax + 64]              ; + Rcon
+    vaesenclast xmm1, xmm1, xmm5                    ; X_5
+    vpxorq      xmm5, xmm1, xmm9                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm15, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm15, xmm7, xmm4, 0x96
+    vpxorq      xmm9, xmm15, xmm5                   ; the next words
+    vmovdqu64   [rdi + 1440], xmm9                  ; k_10
+    vaesenc     xmm0, xmm0, xmm9                    ; H: round 10
+    vaesenclast xmm1, xmm1, xmm10                   ; X_5
+    vpxorq      xmm4, xmm1, xmm10                   ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rcx + 224]             ; rotated back
+    vpslldq     xmm7, xmm12, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm12, xmm7, xmm3, 0x96
+    vpxorq      xmm3, xmm12, xmm4                   ; the next words
+    vmovdqu64   [rdi + 1456], xmm3                  ; k_11
+    vaesenc     xmm0, xmm0, xmm3                    ; H: round 11
+    vpxorq      xmm3, xmm11, [rax + 80]             ; + Rcon
+    vaesenclast xmm1, xmm1, xmm3                    ; X_6
+    vpxorq      xmm3, xmm1, xmm11                   ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm13, 0x08
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm7, xmm5, 0x96
+    vpxorq      xmm5, xmm13, xmm3                   ; the next words
+    vmovdqu64   [rdi + 1472], xmm5                  ; k_12
+    vaesenc     xmm0, xmm0, xmm5                    ; H: round 12
+    vaesenclast xmm1, xmm1, xmm2                    ; X_6
+    vpxorq      xmm2, xmm1, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rcx + 240]             ; rotated back
+    vpslldq     xmm5, xmm8, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm5, xmm4, 0x96
+    vpxorq      xmm2, xmm8, xmm2                    ; the next words
+    vmovdqu64   [rdi + 1488], xmm2                  ; k_13
+    vaesenc     xmm0, xmm0, xmm2                    ; H: round 13
+    vpxorq      xmm2, xmm6, [rax + 96]              ; + Rcon
+    vaesenclast xmm1, xmm1, xmm2                    ; X_7
+    vpxorq      xmm1, xmm1, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm2, xmm9, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm9, xmm2, xmm3, 0x96
+    vpxorq      xmm1, xmm9, xmm1                    ; the next words
+    vmovdqu64   [rdi + 1504], xmm1                  ; k_14
+    vaesenclast xmm0, xmm0, xmm1                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; H
+    vpshufd     xmm1, xmm0, 0xff
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
+    vpclmulqdq  xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpxorq      xmm2, xmm4, xmm2                    ; B_4 = B_2·B_2: fold LO
+    vpclmulqdq  xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + HI
+    vpclmulqdq  xmm3, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
     vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm4, xmm2, xmm3, 0x00              ; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm6, xmm2, xmm3, 0x10              ; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x01              ; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm2, xmm1, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_3 = B_2·B_1: A0·K0
+    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_3 = B_2·B_1: A0·K1
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
     vpxorq      xmm3, xmm4, xmm3                    ; B_3 = B_2·B_1: LO += it
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpclmulqdq  xmm4, xmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
     vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_3 = B_2·B_1: + HI
     vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm5, xmm2, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm5, xmm2, xmm4, 0x00              ; B_4 = B_2·B_2: A0·K0
-    vpclmulqdq  xmm7, xmm2, xmm4, 0x10              ; B_4 = B_2·B_2: A0·K1
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x01              ; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x11              ; B_4 = B_2·B_2: A1·B1
-    vpxorq      xmm4, xmm5, xmm4                    ; B_4 = B_2·B_2: LO += it
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm7, xmm6, xmm4, 0x96              ; B_4 = B_2·B_2: + HI
-    vpxorq      xmm4, xmm5, xmm7                    ; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
-    vinserti64x2 zmm7, zmm2, xmm1, 0x03             ; lane 3: B_1
-    vpclmulqdq  zmm1, zmm7, zmm0, 0x10              ; B0·Q'
-    vpshufd     zmm2, zmm7, 0x4e                    ; (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; fold B
-    vmovdqu64   [rdi + 512], zmm7                   ; B
-    vmovdqu64   [rdi + 1152], zmm1                  ; K
-    vshufi64x2  zmm1, zmm7, zmm7, 0x00              ; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: fold B
-    vpclmulqdq  zmm3, zmm7, zmm2, 0x00              ; V_2 = V_1·B_4: A0·K0
-    vpclmulqdq  zmm6, zmm7, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
-    vpclmulqdq  zmm4, zmm7, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
-    vpclmulqdq  zmm5, zmm7, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
-    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: LO += it
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_2 = V_1·B_4: + HI
-    vpxorq      zmm5, zmm4, zmm6                    ; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm5, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm4, zmm5, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi + 448], zmm5                   ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 1088], zmm3                  ; V_2 = V_1·B_4: K
-    vpclmulqdq  zmm3, zmm5, zmm2, 0x00              ; V_3 = V_2·B_4: A0·K0
-    vpclmulqdq  zmm4, zmm5, zmm2, 0x10              ; V_3 = V_2·B_4: A0·K1
-    vpclmulqdq  zmm2, zmm5, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
-    vpxorq      zmm2, zmm3, zmm2                    ; V_3 = V_2·B_4: LO += it
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: + HI
-    vpxorq      zmm6, zmm3, zmm4                    ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm6, zmm0, 0x10              ; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; V_3 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 384], zmm6                   ; V_3 = V_2·B_4: B
-    vmovdqu64   [rdi + 1024], zmm1                  ; V_3 = V_2·B_4: K
-    vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
-    vpclmulqdq  zmm3, zmm5, zmm2, 0x00              ; V_4 = V_2·B_8: A0·K0
-    vpclmulqdq  zmm4, zmm5, zmm2, 0x10              ; V_4 = V_2·B_8: A0·K1
-    vpclmulqdq  zmm2, zmm5, zmm1, 0x01              ; V_4 = V_2·B_8: A1·B0
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
-    vpxorq      zmm2, zmm3, zmm2                    ; V_4 = V_2·B_8: LO += it
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; V_4 = V_2·B_8: + HI
-    vpxorq      zmm4, zmm3, zmm4                    ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm4, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm2, zmm4, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi + 320], zmm4                   ; V_4 = V_2·B_8: B
-    vmovdqu64   [rdi + 960], zmm1                   ; V_4 = V_2·B_8: K
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
-    mov         rax, rdi                            ; V_4 = V_2·B_8
-    mov         ecx, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
-.round:
-    sub         rax, 256                            ; V_4 = V_2·B_8
-    vpclmulqdq  zmm3, zmm7, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpclmulqdq  zmm8, zmm3, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm9, zmm7, zmm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxorq      zmm7, zmm8, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm5, zmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  zmm9, zmm5, zmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  zmm8, zmm5, zmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  zmm5, zmm5, zmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpclmulqdq  zmm8, zmm3, zmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxorq      zmm5, zmm8, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm6, zmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  zmm9, zmm6, zmm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  zmm8, zmm6, zmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  zmm6, zmm6, zmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpclmulqdq  zmm8, zmm3, zmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm9, zmm6, zmm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxorq      zmm6, zmm8, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm4, zmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  zmm9, zmm4, zmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  zmm8, zmm4, zmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  zmm4, zmm4, zmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpclmulqdq  zmm8, zmm3, zmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm9, zmm4, zmm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxorq      zmm4, zmm8, zmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm7, zmm0, 0x10              ; entries of V_(i+1): B0·Q'
-    vpshufd     zmm8, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
-    vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+1): fold B
-    vmovdqu64   [rax + 512], zmm7                   ; entries of V_(i+1): B
-    vmovdqu64   [rax + 1152], zmm3                  ; entries of V_(i+1): K
-    vpclmulqdq  zmm3, zmm5, zmm0, 0x10              ; entries of V_(i+2): B0·Q'
-    vpshufd     zmm8, zmm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
-    vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+2): fold B
-    vmovdqu64   [rax + 448], zmm5                   ; entries of V_(i+2): B
-    vmovdqu64   [rax + 1088], zmm3                  ; entries of V_(i+2): K
-    vpclmulqdq  zmm3, zmm6, zmm0, 0x10              ; entries of V_(i+3): B0·Q'
-    vpshufd     zmm8, zmm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+3): fold B
-    vmovdqu64   [rax + 384], zmm6                   ; entries of V_(i+3): B
-    vmovdqu64   [rax + 1024], zmm3                  ; entries of V_(i+3): K
-    vpclmulqdq  zmm3, zmm4, zmm0, 0x10              ; entries of V_(i+4): B0·Q'
-    vpshufd     zmm8, zmm4, 0x4e                    ; entries of V_(i+4): (B1, B0)
-    vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+4): fold B
-    vmovdqu64   [rax + 320], zmm4                   ; entries of V_(i+4): B
-    vmovdqu64   [rax + 960], zmm3                   ; entries of V_(i+4): K
-    sub         rcx, 0x01
-    cmp         rcx, 0x01
-    jae         .round
-.after_round:
-    vpclmulqdq  zmm3, zmm7, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  zmm4, zmm7, zmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  zmm2, zmm7, zmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  zmm1, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxorq      zmm2, zmm3, zmm2                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxorq      zmm7, zmm3, zmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm7, zmm0, 0x10              ; entries of V_(i+1): B0·Q'
-    vpshufd     zmm1, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
-    vpxorq      zmm0, zmm0, zmm1                    ; entries of V_(i+1): fold B
-    vmovdqu64   [rdi], zmm7                         ; entries of V_(i+1): B
-    vmovdqu64   [rdi + 640], zmm0                   ; entries of V_(i+1): K
+    vpxorq      xmm4, xmm4, xmm4                    ; V_1
+    vinserti64x2 zmm0, zmm4, xmm0, 0x03             ; V_1
+    vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; V_1
+    vinserti64x2 zmm0, zmm0, xmm3, 0x01             ; V_1
+    vpxorq      zmm0, zmm0, zmm2                    ; V_1: B_4, B_3, B_2, B_1
+    vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; entries of V_1: fold B
+    vshufi64x2  zmm2, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x00              ; V_2 = B_4·V_1: A0·K0
+    vpclmulqdq  zmm5, zmm2, zmm1, 0x10              ; V_2 = B_4·V_1: A0·K1
+    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_2 = B_4·V_1: A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm0, 0x11              ; V_2 = B_4·V_1: A1·B1
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = B_4·V_1: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = B_4·V_1: (LO1, LO0)
+    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; V_2 = B_4·V_1: + HI
+    vpxorq      zmm2, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(LO) + HI
+    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; V_3 = B_8·V_1: in every lane
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x00              ; V_3 = B_8·V_1: A0·K0
+    vpclmulqdq  zmm7, zmm3, zmm1, 0x10              ; V_3 = B_8·V_1: A0·K1
+    vpclmulqdq  zmm5, zmm3, zmm0, 0x01              ; V_3 = B_8·V_1: A1·B0
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x11              ; V_3 = B_8·V_1: A1·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; V_3 = B_8·V_1: LO += it
+    vpclmulqdq  zmm5, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_3 = B_8·V_1: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = B_8·V_1: (LO1, LO0)
+    vpternlogq  zmm7, zmm6, zmm4, 0x96              ; V_3 = B_8·V_1: + HI
+    vpxorq      zmm4, zmm5, zmm7                    ; V_3 = B_8·V_1: RES = fold(LO) + HI
+    vpclmulqdq  zmm5, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     zmm6, zmm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxorq      zmm5, zmm5, zmm6                    ; entries of V_2: fold B
+    vmovdqu64   [rdi + 512], zmm0                   ; V_1: B
+    vmovdqu64   [rdi + 1152], zmm1                  ; V_1: K
+    vpclmulqdq  zmm6, zmm3, zmm5, 0x00              ; V_4 = B_8·V_2: A0·K0
+    vpclmulqdq  zmm8, zmm3, zmm5, 0x10              ; V_4 = B_8·V_2: A0·K1
+    vpclmulqdq  zmm7, zmm3, zmm2, 0x01              ; V_4 = B_8·V_2: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm2, 0x11              ; V_4 = B_8·V_2: A1·B1
+    vpxorq      zmm6, zmm6, zmm7                    ; V_4 = B_8·V_2: LO += it
+    vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_4 = B_8·V_2: LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; V_4 = B_8·V_2: (LO1, LO0)
+    vpternlogq  zmm8, zmm3, zmm6, 0x96              ; V_4 = B_8·V_2: + HI
+    vpxorq      zmm3, zmm7, zmm8                    ; V_4 = B_8·V_2: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     zmm7, zmm4, 0x4e                    ; entries of V_3: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm7                    ; entries of V_3: fold B
+    vmovdqu64   [rdi + 448], zmm2                   ; V_2: B
+    vmovdqu64   [rdi + 1088], zmm5                  ; V_2: K
+    vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; V_5 = B_16·V_1: in every lane
+    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_5 = B_16·V_1: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_5 = B_16·V_1: A0·K1
+    vpclmulqdq  zmm1, zmm7, zmm0, 0x01              ; V_5 = B_16·V_1: A1·B0
+    vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_5 = B_16·V_1: A1·B1
+    vpxorq      zmm1, zmm8, zmm1                    ; V_5 = B_16·V_1: LO += it
+    vpclmulqdq  zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
+    vpternlogq  zmm9, zmm0, zmm1, 0x96              ; V_5 = B_16·V_1: + HI
+    vpxorq      zmm0, zmm8, zmm9                    ; V_5 = B_16·V_1: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     zmm8, zmm3, 0x4e                    ; entries of V_4: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm8                    ; entries of V_4: fold B
+    vmovdqu64   [rdi + 384], zmm4                   ; V_3: B
+    vmovdqu64   [rdi + 1024], zmm6                  ; V_3: K
+    vpclmulqdq  zmm8, zmm7, zmm5, 0x00              ; V_6 = B_16·V_2: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm5, 0x10              ; V_6 = B_16·V_2: A0·K1
+    vpclmulqdq  zmm5, zmm7, zmm2, 0x01              ; V_6 = B_16·V_2: A1·B0
+    vpclmulqdq  zmm2, zmm7, zmm2, 0x11              ; V_6 = B_16·V_2: A1·B1
+    vpxorq      zmm5, zmm8, zmm5                    ; V_6 = B_16·V_2: LO += it
+    vpclmulqdq  zmm8, zmm5, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_6 = B_16·V_2: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; V_6 = B_16·V_2: (LO1, LO0)
+    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; V_6 = B_16·V_2: + HI
+    vpxorq      zmm2, zmm8, zmm9                    ; V_6 = B_16·V_2: RES = fold(LO) + HI
+    vpclmulqdq  zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     zmm8, zmm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxorq      zmm5, zmm5, zmm8                    ; entries of V_5: fold B
+    vmovdqu64   [rdi + 320], zmm3                   ; V_4: B
+    vmovdqu64   [rdi + 960], zmm1                   ; V_4: K
+    vpclmulqdq  zmm8, zmm7, zmm6, 0x00              ; V_7 = B_16·V_3: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm6, 0x10              ; V_7 = B_16·V_3: A0·K1
+    vpclmulqdq  zmm6, zmm7, zmm4, 0x01              ; V_7 = B_16·V_3: A1·B0
+    vpclmulqdq  zmm4, zmm7, zmm4, 0x11              ; V_7 = B_16·V_3: A1·B1
+    vpxorq      zmm6, zmm8, zmm6                    ; V_7 = B_16·V_3: LO += it
+    vpclmulqdq  zmm8, zmm6, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_7 = B_16·V_3: LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; V_7 = B_16·V_3: (LO1, LO0)
+    vpternlogq  zmm9, zmm4, zmm6, 0x96              ; V_7 = B_16·V_3: + HI
+    vpxorq      zmm4, zmm8, zmm9                    ; V_7 = B_16·V_3: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     zmm8, zmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm8                    ; entries of V_6: fold B
+    vmovdqu64   [rdi + 256], zmm0                   ; V_5: B
+    vmovdqu64   [rdi + 896], zmm5                   ; V_5: K
+    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_8 = B_16·V_4: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_8 = B_16·V_4: A0·K1
+    vpclmulqdq  zmm1, zmm7, zmm3, 0x01              ; V_8 = B_16·V_4: A1·B0
+    vpclmulqdq  zmm3, zmm7, zmm3, 0x11              ; V_8 = B_16·V_4: A1·B1
+    vpxorq      zmm1, zmm8, zmm1                    ; V_8 = B_16·V_4: LO += it
+    vpclmulqdq  zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
+    vpternlogq  zmm9, zmm3, zmm1, 0x96              ; V_8 = B_16·V_4: + HI
+    vpxorq      zmm1, zmm8, zmm9                    ; V_8 = B_16·V_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     zmm8, zmm4, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm8                    ; entries of V_7: fold B
+    vmovdqu64   [rdi + 192], zmm2                   ; V_6: B
+    vmovdqu64   [rdi + 832], zmm6                   ; V_6: K
+    vpclmulqdq  zmm2, zmm7, zmm5, 0x00              ; V_9 = B_16·V_5: A0·K0
+    vpclmulqdq  zmm6, zmm7, zmm5, 0x10              ; V_9 = B_16·V_5: A0·K1
+    vpclmulqdq  zmm5, zmm7, zmm0, 0x01              ; V_9 = B_16·V_5: A1·B0
+    vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_9 = B_16·V_5: A1·B1
+    vpxorq      zmm2, zmm2, zmm5                    ; V_9 = B_16·V_5: LO += it
+    vpclmulqdq  zmm5, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
+    vpternlogq  zmm6, zmm0, zmm2, 0x96              ; V_9 = B_16·V_5: + HI
+    vpxorq      zmm0, zmm5, zmm6                    ; V_9 = B_16·V_5: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     zmm5, zmm1, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm5                    ; entries of V_8: fold B
+    vmovdqu64   [rdi + 128], zmm4                   ; V_7: B
+    vmovdqu64   [rdi + 768], zmm3                   ; V_7: K
+    vmovdqu64   [rdi + 64], zmm1                    ; V_8: B
+    vmovdqu64   [rdi + 704], zmm2                   ; V_8: K
+    vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_9: B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_9: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; entries of V_9: fold B
+    vmovdqu64   [rdi], zmm0                         ; V_9: B
+    vmovdqu64   [rdi + 640], zmm1                   ; V_9: K
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -56,187 +56,206 @@ align 16
 ctr256_sse_x8_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
+ctr256_sse_x8_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 ctr256_sse_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-ctr256_sse_x8_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-ctr256_sse_x8_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
-align 16
-ctr256_sse_x8_word_3:
-    db 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f
 
 section .text
 
 ; void ctr256_sse_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-256 key
-;   stack 0 bytes; writes xmm0-4
-;   secrets may remain in xmm0-1,3-4
+;   stack 0 bytes; writes xmm0-15, rax rcx
+;   secrets may remain in xmm0-15
 global ctr256_sse_x8_init:function (ctr256_sse_x8_init.end - ctr256_sse_x8_init)
 align 32
 ctr256_sse_x8_init:
     endbr64
-    movdqu      xmm4, [rsi]                         ; k_0
-    movdqu      xmm3, [rsi + 16]                    ; k_1
-    movdqu      [rdi], xmm4                         ; k_0
-    movdqu      [rdi + 16], xmm3                    ; k_1
-    movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, [rel ctr256_sse_x8_rcon_1]    ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 32], xmm4                    ; k_2
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    movdqu      xmm11, [rsi]                        ; k_0
+    movdqu      xmm13, [rsi + 16]                   ; k_1
+    movdqu      [rdi], xmm11                        ; k_0
+    movdqu      [rdi + 16], xmm13                   ; k_1
+    lea         rax, [rel ctr256_sse_x8_key_steps]
+    movdqa      xmm5, xmm11
+    psrldq      xmm5, 0x04
+    pxor        xmm5, xmm11                         ; w_2 + w_3, third
+    movdqa      xmm1, xmm5
+    psrldq      xmm1, 0x08
+    pxor        xmm1, xmm5                          ; w_0 + … + w_3, first
+    movdqa      xmm3, xmm11
+    psrldq      xmm3, 0x08
+    pxor        xmm3, xmm11                         ; w_1 + w_3, second
+    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pshufb      xmm3, [rax + 176]                   ; X_-2
+    pshufb      xmm5, [rax + 192]                   ; X_-1
+    movdqa      xmm7, xmm11
+    pshufb      xmm7, [rax + 208]                   ; X_0
+    lea         rcx, [rel ctr256_sse_x8_key_steps]
+    movdqa      xmm6, xmm13
+    psrldq      xmm6, 0x04
+    pxor        xmm6, xmm13                         ; w_2 + w_3, third
+    movdqa      xmm2, xmm6
+    psrldq      xmm2, 0x08
+    pxor        xmm2, xmm6                          ; w_0 + … + w_3, first
+    movdqa      xmm4, xmm13
+    psrldq      xmm4, 0x08
+    pxor        xmm4, xmm13                         ; w_1 + w_3, second
+    pshufb      xmm2, [rcx + 160]                   ; X_-3
+    pshufb      xmm4, [rcx + 176]                   ; X_-2
+    pshufb      xmm6, [rcx + 192]                   ; X_-1
+    movdqa      xmm8, xmm13
+    pshufb      xmm8, [rcx + 208]                   ; X_0
+    movdqa      xmm0, xmm1
+    pxor        xmm0, [rax]                         ; + Rcon
+    movdqa      xmm10, xmm8
+    aesenclast  xmm10, xmm0                         ; X_1
+    pxor        xmm1, xmm10                         ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm15, xmm11
+    pslldq      xmm15, 0x04
+    pxor        xmm15, xmm11                        ; w_i + w_(i-1)
+    movdqa      xmm0, xmm15
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 48], xmm3                    ; k_3
-    movdqa      xmm2, [rel ctr256_sse_x8_rcon_1]    ; rcon_1
-    psllq       xmm2, 0x01                          ; Rcon
-    movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 64], xmm4                    ; k_4
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    pxor        xmm15, xmm0                         ; w_i + … + w_(i-3)
+    pxor        xmm15, xmm1                         ; the next words
+    movdqu      [rdi + 32], xmm15                   ; k_2
+    movdqa      xmm12, xmm10
+    aesenclast  xmm12, xmm2                         ; X_1
+    pxor        xmm2, xmm12                         ; SubWord + Rcon
+    pshufb      xmm2, [rcx + 224]                   ; rotated back
+    movdqa      xmm9, xmm13
+    pslldq      xmm9, 0x04
+    pxor        xmm9, xmm13                         ; w_i + w_(i-1)
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 80], xmm3                    ; k_5
-    psllq       xmm2, 0x01                          ; Rcon
+    pxor        xmm9, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 48], xmm9                    ; k_3
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 96], xmm4                    ; k_6
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    pxor        xmm0, [rax + 16]                    ; + Rcon
+    movdqa      xmm14, xmm12
+    aesenclast  xmm14, xmm0                         ; X_2
+    pxor        xmm3, xmm14                         ; SubWord + Rcon
+    pshufb      xmm3, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm11
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 112], xmm3                   ; k_7
-    psllq       xmm2, 0x01                          ; Rcon
-    movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 128], xmm4                   ; k_8
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    pxor        xmm11, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm11, xmm1
+    pxor        xmm11, xmm3                         ; the next words
+    movdqu      [rdi + 64], xmm11                   ; k_4
+    movdqa      xmm1, xmm14
+    aesenclast  xmm1, xmm4                          ; X_2
+    pxor        xmm4, xmm1                          ; SubWord + Rcon
+    pshufb      xmm4, [rcx + 240]                   ; rotated back
+    movdqa      xmm0, xmm13
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 144], xmm3                   ; k_9
-    psllq       xmm2, 0x01                          ; Rcon
-    movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 160], xmm4                   ; k_10
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    pxor        xmm13, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm2, 0x20                          ; to words 0 and 2
+    pxor        xmm13, xmm2
+    pxor        xmm13, xmm4                         ; the next words
+    movdqu      [rdi + 80], xmm13                   ; k_5
+    movdqa      xmm0, xmm5
+    pxor        xmm0, [rax + 32]                    ; + Rcon
+    movdqa      xmm2, xmm1
+    aesenclast  xmm2, xmm0                          ; X_3
+    pxor        xmm5, xmm2                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm15
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 176], xmm3                   ; k_11
-    psllq       xmm2, 0x01                          ; Rcon
-    movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0                          ; the next words
-    movdqu      [rdi + 192], xmm4                   ; k_12
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel ctr256_sse_x8_word_3]    ; w
-    pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0                          ; SubWord
-    movdqa      xmm0, xmm3
-    pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm3
+    pxor        xmm15, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm3, 0x20                          ; to words 0 and 2
+    pxor        xmm15, xmm3
+    pxor        xmm15, xmm5                         ; the next words
+    movdqu      [rdi + 96], xmm15                   ; k_6
+    movdqa      xmm3, xmm2
+    aesenclast  xmm3, xmm6                          ; X_3
+    pxor        xmm6, xmm3                          ; SubWord + Rcon
+    pshufb      xmm6, [rcx + 256]                   ; rotated back
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1                          ; the next words
-    movdqu      [rdi + 208], xmm3                   ; k_13
-    psllq       xmm2, 0x01                          ; Rcon
-    pshufb      xmm3, [rel ctr256_sse_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm3, xmm2                          ; SubWord + Rcon
-    movdqa      xmm0, xmm4
-    pslldq      xmm0, 0x04
-    pxor        xmm4, xmm0                          ; w_i + w_(i-1)
-    movdqa      xmm0, xmm4
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm4, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm4
+    pxor        xmm9, xmm6                          ; the next words
+    movdqu      [rdi + 112], xmm9                   ; k_7
+    movdqa      xmm0, xmm7
+    pxor        xmm0, [rax + 48]                    ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_4
+    pxor        xmm7, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm11
     pslldq      xmm0, 0x08
-    pxor        xmm4, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm3                          ; the next words
-    movdqu      [rdi + 224], xmm4                   ; k_14
+    pxor        xmm11, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm5, 0x20                          ; to words 0 and 2
+    pxor        xmm11, xmm5
+    pxor        xmm11, xmm7                         ; the next words
+    movdqu      [rdi + 128], xmm11                  ; k_8
+    aesenclast  xmm3, xmm8                          ; X_4
+    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm13
+    pslldq      xmm0, 0x08
+    pxor        xmm13, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm6, 0x20                          ; to words 0 and 2
+    pxor        xmm13, xmm6
+    pxor        xmm13, xmm8                         ; the next words
+    movdqu      [rdi + 144], xmm13                  ; k_9
+    movdqa      xmm0, xmm10
+    pxor        xmm0, [rax + 64]                    ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_5
+    pxor        xmm10, xmm3                         ; SubWord + Rcon
+    pshufb      xmm10, [rax + 224]                  ; rotated back
+    movdqa      xmm0, xmm15
+    pslldq      xmm0, 0x08
+    pxor        xmm15, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm7, 0x20                          ; to words 0 and 2
+    pxor        xmm15, xmm7
+    pxor        xmm15, xmm10                        ; the next words
+    movdqu      [rdi + 160], xmm15                  ; k_10
+    aesenclast  xmm3, xmm12                         ; X_5
+    pxor        xmm12, xmm3                         ; SubWord + Rcon
+    pshufb      xmm12, [rcx + 224]                  ; rotated back
+    movdqa      xmm0, xmm9
+    pslldq      xmm0, 0x08
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm8, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm8
+    pxor        xmm9, xmm12                         ; the next words
+    movdqu      [rdi + 176], xmm9                   ; k_11
+    movdqa      xmm0, xmm14
+    pxor        xmm0, [rax + 80]                    ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_6
+    pxor        xmm14, xmm3                         ; SubWord + Rcon
+    pshufb      xmm14, [rax + 240]                  ; rotated back
+    movdqa      xmm0, xmm11
+    pslldq      xmm0, 0x08
+    pxor        xmm11, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm10, 0x20                         ; to words 0 and 2
+    pxor        xmm11, xmm10
+    pxor        xmm11, xmm14                        ; the next words
+    movdqu      [rdi + 192], xmm11                  ; k_12
+    aesenclast  xmm3, xmm1                          ; X_6
+    pxor        xmm1, xmm3                          ; SubWord + Rcon
+    pshufb      xmm1, [rcx + 240]                   ; rotated back
+    movdqa      xmm0, xmm13
+    pslldq      xmm0, 0x08
+    pxor        xmm13, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm12, 0x20                         ; to words 0 and 2
+    pxor        xmm13, xmm12
+    pxor        xmm13, xmm1                         ; the next words
+    movdqu      [rdi + 208], xmm13                  ; k_13
+    movdqa      xmm0, xmm2
+    pxor        xmm0, [rax + 96]                    ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_7
+    pxor        xmm3, xmm2                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm15
+    pslldq      xmm0, 0x08
+    pxor        xmm15, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm14, 0x20                         ; to words 0 and 2
+    pxor        xmm15, xmm14
+    pxor        xmm15, xmm3                         ; the next words
+    movdqu      [rdi + 224], xmm15                  ; k_14
     ret
 .end:
 

@@ -69,458 +69,457 @@ align 16
 gcm128_sse_winograd_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
+gcm128_sse_winograd_clmul1_x8_key_steps:
+    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+align 16
 gcm128_sse_winograd_clmul1_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_sse_winograd_clmul1_x8_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
-align 16
-gcm128_sse_winograd_clmul1_x8_rcon_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
-align 16
-gcm128_sse_winograd_clmul1_x8_rcon_9:
-    db 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00
-align 16
-gcm128_sse_winograd_clmul1_x8_rotated_word_3:
-    db 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c
 
 section .text
 
 ; void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax rdi
-;   secrets may remain in xmm1-13
+;   stack 0 bytes; writes xmm0-15, rax
+;   secrets may remain in xmm0-15
 global gcm128_sse_winograd_clmul1_x8_init:function (gcm128_sse_winograd_clmul1_x8_init.end - gcm128_sse_winograd_clmul1_x8_init)
 align 32
 gcm128_sse_winograd_clmul1_x8_init:
     endbr64
-    movdqa      xmm0, [rel gcm128_sse_winograd_clmul1_x8_fold_q]  ; fold_q
     movdqu      xmm10, [rsi]                        ; k_0
     movdqu      [rdi + 384], xmm10                  ; k_0
-    movdqa      xmm1, xmm10
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, [rel gcm128_sse_winograd_clmul1_x8_rcon_1]  ; SubWord + Rcon
+    lea         rax, [rel gcm128_sse_winograd_clmul1_x8_key_steps]
+    movdqa      xmm3, xmm10
+    psrldq      xmm3, 0x04
+    pxor        xmm3, xmm10                         ; w_2 + w_3, third
+    movdqa      xmm1, xmm3
+    psrldq      xmm1, 0x08
+    pxor        xmm1, xmm3                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm10
+    psrldq      xmm2, 0x08
+    pxor        xmm2, xmm10                         ; w_1 + w_3, second
+    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pshufb      xmm2, [rax + 176]                   ; X_-2
+    pshufb      xmm3, [rax + 192]                   ; X_-1
     movdqa      xmm4, xmm10
-    pslldq      xmm4, 0x04
-    pxor        xmm4, xmm10                         ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 400], xmm4                   ; k_1
-    aesenc      xmm10, xmm4                         ; H: round 1
-    movdqa      xmm3, [rel gcm128_sse_winograd_clmul1_x8_rcon_1]  ; rcon_1
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 416], xmm4                   ; k_2
-    aesenc      xmm10, xmm4                         ; H: round 2
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 432], xmm4                   ; k_3
-    aesenc      xmm10, xmm4                         ; H: round 3
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 448], xmm4                   ; k_4
-    aesenc      xmm10, xmm4                         ; H: round 4
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 464], xmm4                   ; k_5
-    aesenc      xmm10, xmm4                         ; H: round 5
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 480], xmm4                   ; k_6
-    aesenc      xmm10, xmm4                         ; H: round 6
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 496], xmm4                   ; k_7
-    aesenc      xmm10, xmm4                         ; H: round 7
-    psllq       xmm3, 0x01                          ; Rcon
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 512], xmm4                   ; k_8
-    aesenc      xmm10, xmm4                         ; H: round 8
-    movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm1, [rel gcm128_sse_winograd_clmul1_x8_rcon_9]  ; SubWord + Rcon
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
-    movdqa      xmm2, xmm4
-    pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm1                          ; the next words
-    movdqu      [rdi + 528], xmm4                   ; k_9
-    aesenc      xmm10, xmm4                         ; H: round 9
-    movdqa      xmm1, [rel gcm128_sse_winograd_clmul1_x8_rcon_9]  ; rcon_9
-    psllq       xmm1, 0x01                          ; Rcon
-    movdqa      xmm2, xmm4
-    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
-    aesenclast  xmm2, xmm1                          ; SubWord + Rcon
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
-    movdqa      xmm1, xmm4
-    pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2                          ; the next words
-    movdqu      [rdi + 544], xmm4                   ; k_10
-    aesenclast  xmm10, xmm4                         ; H = E_K(0)
-    pshufb      xmm10, [rel gcm128_sse_winograd_clmul1_x8_byte_swap]  ; H
-    pshufd      xmm1, xmm10, 0xff
-    psrad       xmm1, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm1, xmm0                          ; B_1: x^-1 if it is set
-    movdqa      xmm2, xmm10
-    psrlq       xmm2, 0x3f                          ; B_1: bits that cross
-    pslldq      xmm2, 0x08                          ; B_1: from the low to the high half
-    psllq       xmm10, 0x01                         ; B_1: H << 1
-    pxor        xmm10, xmm2                         ; B_1: as 128 bits
-    pxor        xmm10, xmm1                         ; B_1: B = H·x^-1 mod P
-    movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, xmm0, 0x10                    ; B_1: B0·Q'
-    pshufd      xmm1, xmm10, 0x4e                   ; B_1: (B1, B0)
-    pxor        xmm2, xmm1                          ; B_1: fold B
-    movdqa      xmm5, xmm10
-    punpcklqdq  xmm5, xmm2                          ; B_1: C1
-    movdqa      xmm6, xmm10
-    punpckhqdq  xmm6, xmm2                          ; B_1: C2
-    movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10                    ; B_1: C1[0]·C1[1]
-    movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm6, 0x10                    ; B_1: C2[0]·C2[1]
-    movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm0, 0x10                    ; B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
-    pxor        xmm1, xmm2                          ; B_1: + HI
-    pxor        xmm3, xmm1                          ; B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm5                   ; B_1: C1
-    movdqu      [rdi + 240], xmm6                   ; B_1: C2
-    movdqa      xmm9, xmm3                          ; B_1: R
-    movdqu      [rdi + 368], xmm9                   ; B_1: R
-    movdqa      xmm2, xmm10
-    pxor        xmm2, xmm5                          ; V_2 = V_1·B_1: T = A + C1
-    movdqa      xmm4, xmm10
-    pxor        xmm4, xmm6                          ; V_2 = V_1·B_1: U = A + C2
-    movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, xmm10, 0x10                   ; V_2 = V_1·B_1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; V_2 = V_1·B_1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_2 = V_1·B_1: U0·U1
-    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: LO += S
-    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: HI += S
-    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: HI minus the key terms
-    movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10                   ; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
-    pxor        xmm11, xmm1                         ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, xmm0, 0x10                    ; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm1, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: fold B
-    movdqa      xmm7, xmm11
-    punpcklqdq  xmm7, xmm2                          ; V_2 = V_1·B_1: C1
-    movdqa      xmm8, xmm11
-    punpckhqdq  xmm8, xmm2                          ; V_2 = V_1·B_1: C2
-    movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, xmm8, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
-    movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm2                          ; V_2 = V_1·B_1: + HI
-    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm7                    ; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 224], xmm8                   ; V_2 = V_1·B_1: C2
-    pxor        xmm9, xmm4                          ; V_2 = V_1·B_1: R_i
-    movdqu      [rdi + 352], xmm9                   ; V_2 = V_1·B_1: R
-    pxor        xmm5, xmm11                         ; V_3 = V_2·B_1: T = A + C1
-    pxor        xmm6, xmm11                         ; V_3 = V_2·B_1: U = A + C2
-    movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10                   ; V_3 = V_2·B_1: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; V_3 = V_2·B_1: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; V_3 = V_2·B_1: U0·U1
-    pxor        xmm5, xmm1                          ; V_3 = V_2·B_1: LO += S
-    pxor        xmm6, xmm1                          ; V_3 = V_2·B_1: HI += S
-    pxor        xmm6, xmm3                          ; V_3 = V_2·B_1: HI minus the key terms
-    movdqa      xmm12, xmm5
-    pclmulqdq   xmm12, xmm0, 0x10                   ; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm1, xmm6                          ; V_3 = V_2·B_1: + HI
-    pxor        xmm12, xmm1                         ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    movdqa      xmm2, xmm12
-    pclmulqdq   xmm2, xmm0, 0x10                    ; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm1, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: fold B
-    movdqa      xmm1, xmm12
-    punpcklqdq  xmm1, xmm2                          ; V_3 = V_2·B_1: C1
-    movdqa      xmm3, xmm12
-    punpckhqdq  xmm3, xmm2                          ; V_3 = V_2·B_1: C2
-    movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10                    ; V_3 = V_2·B_1: C1[0]·C1[1]
-    movdqa      xmm5, xmm3
-    pclmulqdq   xmm5, xmm3, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
-    movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1: + HI
-    pxor        xmm6, xmm2                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm1                    ; V_3 = V_2·B_1: C1
-    movdqu      [rdi + 208], xmm3                   ; V_3 = V_2·B_1: C2
-    pxor        xmm6, xmm9                          ; V_3 = V_2·B_1: R_i
-    movdqa      xmm9, xmm6                          ; V_3 = V_2·B_1
-    movdqu      [rdi + 336], xmm9                   ; V_3 = V_2·B_1: R
-    pxor        xmm7, xmm11                         ; V_4 = V_2·B_2: T = A + C1
-    pxor        xmm8, xmm11                         ; V_4 = V_2·B_2: U = A + C2
-    movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10                   ; V_4 = V_2·B_2: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10                    ; V_4 = V_2·B_2: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10                    ; V_4 = V_2·B_2: U0·U1
-    pxor        xmm7, xmm1                          ; V_4 = V_2·B_2: LO += S
-    pxor        xmm8, xmm1                          ; V_4 = V_2·B_2: HI += S
-    pxor        xmm8, xmm4                          ; V_4 = V_2·B_2: HI minus the key terms
-    movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm1, xmm8                          ; V_4 = V_2·B_2: + HI
-    pxor        xmm6, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm0, 0x10                    ; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm1, xmm6, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: fold B
-    movdqa      xmm1, xmm6
-    punpcklqdq  xmm1, xmm2                          ; V_4 = V_2·B_2: C1
-    movdqa      xmm3, xmm6
-    punpckhqdq  xmm3, xmm2                          ; V_4 = V_2·B_2: C2
-    movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10                    ; V_4 = V_2·B_2: C1[0]·C1[1]
-    movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm3, 0x10                    ; V_4 = V_2·B_2: C2[0]·C2[1]
-    movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm2, xmm4                          ; V_4 = V_2·B_2: + HI
-    pxor        xmm5, xmm2                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm1                    ; V_4 = V_2·B_2: C1
-    movdqu      [rdi + 192], xmm3                   ; V_4 = V_2·B_2: C2
-    pxor        xmm9, xmm5                          ; V_4 = V_2·B_2: R_i
-    movdqu      [rdi + 320], xmm9                   ; V_4 = V_2·B_2: R
-    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
-.round:
-    sub         rdi, 0x40                           ; V_4 = V_2·B_2
-    movdqa      xmm2, xmm10
-    pxor        xmm2, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    movdqa      xmm4, xmm10
-    pxor        xmm4, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    pclmulqdq   xmm10, xmm10, 0x10                  ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    pxor        xmm2, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    pxor        xmm4, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    pxor        xmm4, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, xmm0, 0x10                   ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm10, xmm2                         ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    movdqa      xmm2, xmm11
-    pxor        xmm2, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    movdqa      xmm4, xmm11
-    pxor        xmm4, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    pclmulqdq   xmm11, xmm11, 0x10                  ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    pxor        xmm2, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    pxor        xmm4, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    pxor        xmm4, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10                   ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm11, xmm2                         ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    movdqa      xmm2, xmm12
-    pxor        xmm2, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    movdqa      xmm4, xmm12
-    pxor        xmm4, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    pclmulqdq   xmm12, xmm12, 0x10                  ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    pxor        xmm2, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    pxor        xmm4, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    pxor        xmm4, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, xmm0, 0x10                   ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm12, xmm2                         ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    movdqa      xmm2, xmm6
-    pxor        xmm2, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    movdqa      xmm4, xmm6
-    pxor        xmm4, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    pxor        xmm2, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    pxor        xmm4, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    pxor        xmm4, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm6, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    movdqa      xmm4, xmm10
-    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+1): B0·Q'
-    pshufd      xmm2, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
-    pxor        xmm4, xmm2                          ; entries of V_(i+1): fold B
-    movdqa      xmm2, xmm10
-    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+1): C1
-    movdqa      xmm7, xmm10
-    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+1): C2
-    movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+1): C1[0]·C1[1]
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+1): C2[0]·C2[1]
-    movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+1): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
-    pxor        xmm4, xmm8                          ; entries of V_(i+1): + HI
-    pxor        xmm13, xmm4                         ; entries of V_(i+1): RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm2                   ; entries of V_(i+1): C1
-    movdqu      [rdi + 240], xmm7                   ; entries of V_(i+1): C2
-    pxor        xmm13, xmm9                         ; entries of V_(i+1): R_i
-    movdqa      xmm9, xmm13                         ; entries of V_(i+1)
-    movdqu      [rdi + 368], xmm9                   ; entries of V_(i+1): R
-    movdqa      xmm4, xmm11
-    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+2): B0·Q'
-    pshufd      xmm2, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
-    pxor        xmm4, xmm2                          ; entries of V_(i+2): fold B
-    movdqa      xmm2, xmm11
-    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+2): C1
-    movdqa      xmm7, xmm11
-    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+2): C2
-    movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+2): C1[0]·C1[1]
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+2): C2[0]·C2[1]
-    movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+2): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
-    pxor        xmm4, xmm8                          ; entries of V_(i+2): + HI
-    pxor        xmm13, xmm4                         ; entries of V_(i+2): RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm2                    ; entries of V_(i+2): C1
-    movdqu      [rdi + 224], xmm7                   ; entries of V_(i+2): C2
-    pxor        xmm13, xmm9                         ; entries of V_(i+2): R_i
-    movdqa      xmm9, xmm13                         ; entries of V_(i+2)
-    movdqu      [rdi + 352], xmm9                   ; entries of V_(i+2): R
-    movdqa      xmm4, xmm12
-    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+3): B0·Q'
-    pshufd      xmm2, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
-    pxor        xmm4, xmm2                          ; entries of V_(i+3): fold B
-    movdqa      xmm2, xmm12
-    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+3): C1
-    movdqa      xmm7, xmm12
-    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+3): C2
-    movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+3): C1[0]·C1[1]
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+3): C2[0]·C2[1]
-    movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+3): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
-    pxor        xmm4, xmm8                          ; entries of V_(i+3): + HI
-    pxor        xmm13, xmm4                         ; entries of V_(i+3): RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm2                    ; entries of V_(i+3): C1
-    movdqu      [rdi + 208], xmm7                   ; entries of V_(i+3): C2
-    pxor        xmm13, xmm9                         ; entries of V_(i+3): R_i
-    movdqa      xmm9, xmm13                         ; entries of V_(i+3)
-    movdqu      [rdi + 336], xmm9                   ; entries of V_(i+3): R
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+4): B0·Q'
-    pshufd      xmm2, xmm6, 0x4e                    ; entries of V_(i+4): (B1, B0)
-    pxor        xmm4, xmm2                          ; entries of V_(i+4): fold B
-    movdqa      xmm2, xmm6
-    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+4): C1
+    pshufb      xmm4, [rax + 208]                   ; X_0
+    movdqa      xmm0, xmm1
+    pxor        xmm0, [rax]                         ; + Rcon
+    movdqa      xmm5, xmm4
+    aesenclast  xmm5, xmm0                          ; X_1
+    pxor        xmm1, xmm5                          ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm8, xmm10
+    pslldq      xmm8, 0x04
+    pxor        xmm8, xmm10                         ; w_i + w_(i-1)
+    movdqa      xmm0, xmm8
+    pslldq      xmm0, 0x08
+    pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm8, xmm1                          ; the next words
+    movdqu      [rdi + 400], xmm8                   ; k_1
+    movdqa      xmm11, xmm10
+    aesenc      xmm11, xmm8                         ; H: round 1
+    movdqa      xmm0, xmm2
+    pxor        xmm0, [rax + 16]                    ; + Rcon
+    movdqa      xmm6, xmm5
+    aesenclast  xmm6, xmm0                          ; X_2
+    pxor        xmm2, xmm6                          ; SubWord + Rcon
+    pshufb      xmm2, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm10
+    pslldq      xmm0, 0x08
+    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm1
+    pxor        xmm10, xmm2                         ; the next words
+    movdqu      [rdi + 416], xmm10                  ; k_2
+    aesenc      xmm11, xmm10                        ; H: round 2
+    movdqa      xmm0, xmm3
+    pxor        xmm0, [rax + 32]                    ; + Rcon
     movdqa      xmm7, xmm6
-    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+4): C2
+    aesenclast  xmm7, xmm0                          ; X_3
+    pxor        xmm3, xmm7                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm8
+    pslldq      xmm0, 0x08
+    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm2, 0x20                          ; to words 0 and 2
+    pxor        xmm8, xmm2
+    pxor        xmm8, xmm3                          ; the next words
+    movdqu      [rdi + 432], xmm8                   ; k_3
+    aesenc      xmm11, xmm8                         ; H: round 3
+    movdqa      xmm0, xmm4
+    pxor        xmm0, [rax + 48]                    ; + Rcon
+    movdqa      xmm2, xmm7
+    aesenclast  xmm2, xmm0                          ; X_4
+    pxor        xmm4, xmm2                          ; SubWord + Rcon
+    movdqa      xmm0, xmm10
+    pslldq      xmm0, 0x08
+    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm3, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm3
+    pxor        xmm10, xmm4                         ; the next words
+    movdqu      [rdi + 448], xmm10                  ; k_4
+    aesenc      xmm11, xmm10                        ; H: round 4
+    movdqa      xmm0, xmm5
+    pxor        xmm0, [rax + 64]                    ; + Rcon
+    movdqa      xmm9, xmm2
+    aesenclast  xmm9, xmm0                          ; X_5
+    pxor        xmm5, xmm9                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm8
+    pslldq      xmm0, 0x08
+    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm4, 0x20                          ; to words 0 and 2
+    pxor        xmm8, xmm4
+    pxor        xmm8, xmm5                          ; the next words
+    movdqu      [rdi + 464], xmm8                   ; k_5
+    aesenc      xmm11, xmm8                         ; H: round 5
+    movdqa      xmm0, xmm6
+    pxor        xmm0, [rax + 80]                    ; + Rcon
+    movdqa      xmm1, xmm9
+    aesenclast  xmm1, xmm0                          ; X_6
+    pxor        xmm6, xmm1                          ; SubWord + Rcon
+    pshufb      xmm6, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm10
+    pslldq      xmm0, 0x08
+    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm5, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm5
+    pxor        xmm10, xmm6                         ; the next words
+    movdqu      [rdi + 480], xmm10                  ; k_6
+    aesenc      xmm11, xmm10                        ; H: round 6
+    movdqa      xmm0, xmm7
+    pxor        xmm0, [rax + 96]                    ; + Rcon
+    movdqa      xmm3, xmm1
+    aesenclast  xmm3, xmm0                          ; X_7
+    pxor        xmm7, xmm3                          ; SubWord + Rcon
+    pshufb      xmm7, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm8
+    pslldq      xmm0, 0x08
+    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm6, 0x20                          ; to words 0 and 2
+    pxor        xmm8, xmm6
+    pxor        xmm8, xmm7                          ; the next words
+    movdqu      [rdi + 496], xmm8                   ; k_7
+    aesenc      xmm11, xmm8                         ; H: round 7
+    movdqa      xmm0, xmm2
+    pxor        xmm0, [rax + 112]                   ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_8
+    pxor        xmm2, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm10
+    pslldq      xmm0, 0x08
+    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm7, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm7
+    pxor        xmm10, xmm2                         ; the next words
+    movdqu      [rdi + 512], xmm10                  ; k_8
+    aesenc      xmm11, xmm10                        ; H: round 8
+    movdqa      xmm0, xmm9
+    pxor        xmm0, [rax + 128]                   ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_9
+    pxor        xmm9, xmm3                          ; SubWord + Rcon
+    pshufb      xmm9, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm8
+    pslldq      xmm0, 0x08
+    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm2, 0x20                          ; to words 0 and 2
+    pxor        xmm8, xmm2
+    pxor        xmm8, xmm9                          ; the next words
+    movdqu      [rdi + 528], xmm8                   ; k_9
+    aesenc      xmm11, xmm8                         ; H: round 9
+    movdqa      xmm0, xmm1
+    pxor        xmm0, [rax + 144]                   ; + Rcon
+    aesenclast  xmm3, xmm0                          ; X_10
+    pxor        xmm3, xmm1                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm10
+    pslldq      xmm0, 0x08
+    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    psrlq       xmm9, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm9
+    pxor        xmm10, xmm3                         ; the next words
+    movdqu      [rdi + 544], xmm10                  ; k_10
+    aesenclast  xmm11, xmm10                        ; H = E_K(0)
+    pshufb      xmm11, [rel gcm128_sse_winograd_clmul1_x8_byte_swap]  ; H
+    pshufd      xmm0, xmm11, 0xff
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel gcm128_sse_winograd_clmul1_x8_fold_q]  ; B_1: x^-1 if it is set
+    movdqa      xmm1, xmm11
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm11, 0x01                         ; B_1: H << 1
+    pxor        xmm11, xmm1                         ; B_1: as 128 bits
+    pxor        xmm11, xmm0                         ; B_1: B = H·x^-1 mod P
+    movdqa      xmm1, xmm11
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
+    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_1: fold B
+    movdqa      xmm5, xmm11
+    punpcklqdq  xmm5, xmm1                          ; entries of V_1: C1
+    movdqa      xmm6, xmm11
+    punpckhqdq  xmm6, xmm1                          ; entries of V_1: C2
+    movdqa      xmm0, xmm5
+    pclmulqdq   xmm0, xmm5, 0x10                    ; entries of V_1: C1[0]·C1[1]
+    movdqa      xmm1, xmm6
+    pclmulqdq   xmm1, xmm6, 0x10                    ; entries of V_1: C2[0]·C2[1]
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_1: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; entries of V_1: + HI
+    pxor        xmm2, xmm0                          ; entries of V_1: RES = fold(LO) + HI
+    movdqa      xmm0, xmm11
+    pxor        xmm0, xmm5                          ; V_2 = B_1·V_1: T = A + C1
+    movdqa      xmm1, xmm11
+    pxor        xmm1, xmm6                          ; V_2 = B_1·V_1: U = A + C2
+    pclmulqdq   xmm11, xmm11, 0x10                  ; V_2 = B_1·V_1: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; V_2 = B_1·V_1: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_2 = B_1·V_1: U0·U1
+    pxor        xmm0, xmm11                         ; V_2 = B_1·V_1: LO += S
+    pxor        xmm1, xmm11                         ; V_2 = B_1·V_1: HI += S
+    pxor        xmm1, xmm2                          ; V_2 = B_1·V_1: HI minus the key terms
+    movdqa      xmm4, xmm0
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + HI
+    pxor        xmm4, xmm0                          ; V_2 = B_1·V_1: RES = fold(LO) + HI
+    movdqa      xmm1, xmm4
+    pxor        xmm1, xmm5                          ; V_3 = B_2·V_1: T = A + C1
+    movdqa      xmm3, xmm4
+    pxor        xmm3, xmm6                          ; V_3 = B_2·V_1: U = A + C2
+    movdqa      xmm0, xmm4
+    pclmulqdq   xmm0, xmm4, 0x10                    ; V_3 = B_2·V_1: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_3 = B_2·V_1: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; V_3 = B_2·V_1: U0·U1
+    pxor        xmm1, xmm0                          ; V_3 = B_2·V_1: LO += S
+    pxor        xmm3, xmm0                          ; V_3 = B_2·V_1: HI += S
+    pxor        xmm3, xmm2                          ; V_3 = B_2·V_1: HI minus the key terms
+    movdqa      xmm12, xmm1
+    pclmulqdq   xmm12, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_3 = B_2·V_1: + HI
+    pxor        xmm12, xmm0                         ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    movdqa      xmm1, xmm4
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; entries of V_2: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_2: fold B
+    movdqa      xmm7, xmm4
+    punpcklqdq  xmm7, xmm1                          ; entries of V_2: C1
+    movdqa      xmm8, xmm4
+    punpckhqdq  xmm8, xmm1                          ; entries of V_2: C2
+    movdqa      xmm0, xmm7
+    pclmulqdq   xmm0, xmm7, 0x10                    ; entries of V_2: C1[0]·C1[1]
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, xmm8, 0x10                    ; entries of V_2: C2[0]·C2[1]
+    movdqa      xmm3, xmm0
+    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_2: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; entries of V_2: + HI
+    pxor        xmm3, xmm0                          ; entries of V_2: RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm5                   ; V_1: C1
+    movdqu      [rdi + 240], xmm6                   ; V_1: C2
+    movdqa      xmm10, xmm2                         ; V_1: R
+    movdqu      [rdi + 368], xmm10                  ; V_1: R
+    movdqa      xmm0, xmm4
+    pxor        xmm0, xmm7                          ; V_4 = B_2·V_2: T = A + C1
+    movdqa      xmm1, xmm4
+    pxor        xmm1, xmm8                          ; V_4 = B_2·V_2: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_4 = B_2·V_2: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; V_4 = B_2·V_2: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_4 = B_2·V_2: U0·U1
+    pxor        xmm0, xmm4                          ; V_4 = B_2·V_2: LO += S
+    pxor        xmm1, xmm4                          ; V_4 = B_2·V_2: HI += S
+    pxor        xmm1, xmm3                          ; V_4 = B_2·V_2: HI minus the key terms
+    movdqa      xmm13, xmm0
+    pclmulqdq   xmm13, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; V_4 = B_2·V_2: + HI
+    pxor        xmm13, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    movdqa      xmm1, xmm12
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
+    pshufd      xmm0, xmm12, 0x4e                   ; entries of V_3: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_3: fold B
+    movdqa      xmm11, xmm12
+    punpcklqdq  xmm11, xmm1                         ; entries of V_3: C1
+    punpckhqdq  xmm12, xmm1                         ; entries of V_3: C2
+    movdqa      xmm0, xmm11
+    pclmulqdq   xmm0, xmm11, 0x10                   ; entries of V_3: C1[0]·C1[1]
+    movdqa      xmm1, xmm12
+    pclmulqdq   xmm1, xmm12, 0x10                   ; entries of V_3: C2[0]·C2[1]
+    movdqa      xmm4, xmm0
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_3: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; entries of V_3: + HI
+    pxor        xmm4, xmm0                          ; entries of V_3: RES = fold(LO) + HI
+    movdqu      [rdi + 96], xmm7                    ; V_2: C1
+    movdqu      [rdi + 224], xmm8                   ; V_2: C2
+    pxor        xmm10, xmm3                         ; V_2: R_i
+    movdqu      [rdi + 352], xmm10                  ; V_2: R
+    pxor        xmm5, xmm13                         ; V_5 = B_4·V_1: T = A + C1
+    pxor        xmm6, xmm13                         ; V_5 = B_4·V_1: U = A + C2
+    movdqa      xmm0, xmm13
+    pclmulqdq   xmm0, xmm13, 0x10                   ; V_5 = B_4·V_1: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_5 = B_4·V_1: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_5 = B_4·V_1: U0·U1
+    pxor        xmm5, xmm0                          ; V_5 = B_4·V_1: LO += S
+    pxor        xmm6, xmm0                          ; V_5 = B_4·V_1: HI += S
+    pxor        xmm6, xmm2                          ; V_5 = B_4·V_1: HI minus the key terms
+    movdqa      xmm9, xmm5
+    pclmulqdq   xmm9, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    pxor        xmm0, xmm6                          ; V_5 = B_4·V_1: + HI
+    pxor        xmm9, xmm0                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    movdqa      xmm1, xmm13
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
+    pshufd      xmm0, xmm13, 0x4e                   ; entries of V_4: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_4: fold B
+    movdqa      xmm14, xmm13
+    punpcklqdq  xmm14, xmm1                         ; entries of V_4: C1
+    movdqa      xmm15, xmm13
+    punpckhqdq  xmm15, xmm1                         ; entries of V_4: C2
+    movdqa      xmm0, xmm14
+    pclmulqdq   xmm0, xmm14, 0x10                   ; entries of V_4: C1[0]·C1[1]
+    movdqa      xmm1, xmm15
+    pclmulqdq   xmm1, xmm15, 0x10                   ; entries of V_4: C2[0]·C2[1]
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_4: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; entries of V_4: + HI
+    pxor        xmm2, xmm0                          ; entries of V_4: RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm11                   ; V_3: C1
+    movdqu      [rdi + 208], xmm12                  ; V_3: C2
+    pxor        xmm10, xmm4                         ; V_3: R_i
+    movdqu      [rdi + 336], xmm10                  ; V_3: R
+    pxor        xmm7, xmm13                         ; V_6 = B_4·V_2: T = A + C1
+    pxor        xmm8, xmm13                         ; V_6 = B_4·V_2: U = A + C2
+    movdqa      xmm0, xmm13
+    pclmulqdq   xmm0, xmm13, 0x10                   ; V_6 = B_4·V_2: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; V_6 = B_4·V_2: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; V_6 = B_4·V_2: U0·U1
+    pxor        xmm7, xmm0                          ; V_6 = B_4·V_2: LO += S
+    pxor        xmm8, xmm0                          ; V_6 = B_4·V_2: HI += S
+    pxor        xmm8, xmm3                          ; V_6 = B_4·V_2: HI minus the key terms
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; V_6 = B_4·V_2: + HI
+    pxor        xmm5, xmm0                          ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    movdqa      xmm1, xmm9
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
+    pshufd      xmm0, xmm9, 0x4e                    ; entries of V_5: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_5: fold B
+    movdqa      xmm0, xmm9
+    punpcklqdq  xmm0, xmm1                          ; entries of V_5: C1
+    punpckhqdq  xmm9, xmm1                          ; entries of V_5: C2
+    movdqa      xmm1, xmm0
+    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_5: C1[0]·C1[1]
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, xmm9, 0x10                    ; entries of V_5: C2[0]·C2[1]
+    movdqa      xmm6, xmm1
+    pclmulqdq   xmm6, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_5: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; entries of V_5: + HI
+    pxor        xmm6, xmm1                          ; entries of V_5: RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm14                   ; V_4: C1
+    movdqu      [rdi + 192], xmm15                  ; V_4: C2
+    pxor        xmm10, xmm2                         ; V_4: R_i
+    movdqu      [rdi + 320], xmm10                  ; V_4: R
+    pxor        xmm11, xmm13                        ; V_7 = B_4·V_3: T = A + C1
+    pxor        xmm12, xmm13                        ; V_7 = B_4·V_3: U = A + C2
+    movdqa      xmm1, xmm13
+    pclmulqdq   xmm1, xmm13, 0x10                   ; V_7 = B_4·V_3: A0·A1
+    pclmulqdq   xmm11, xmm11, 0x10                  ; V_7 = B_4·V_3: T0·T1
+    pclmulqdq   xmm12, xmm12, 0x10                  ; V_7 = B_4·V_3: U0·U1
+    pxor        xmm11, xmm1                         ; V_7 = B_4·V_3: LO += S
+    pxor        xmm12, xmm1                         ; V_7 = B_4·V_3: HI += S
+    pxor        xmm12, xmm4                         ; V_7 = B_4·V_3: HI minus the key terms
+    movdqa      xmm7, xmm11
+    pclmulqdq   xmm7, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    pshufd      xmm1, xmm11, 0x4e                   ; V_7 = B_4·V_3: (LO1, LO0)
+    pxor        xmm1, xmm12                         ; V_7 = B_4·V_3: + HI
+    pxor        xmm7, xmm1                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; entries of V_6: (B1, B0)
+    pxor        xmm3, xmm1                          ; entries of V_6: fold B
+    movdqa      xmm1, xmm5
+    punpcklqdq  xmm1, xmm3                          ; entries of V_6: C1
+    punpckhqdq  xmm5, xmm3                          ; entries of V_6: C2
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, xmm1, 0x10                    ; entries of V_6: C1[0]·C1[1]
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, xmm5, 0x10                    ; entries of V_6: C2[0]·C2[1]
+    movdqa      xmm8, xmm3
+    pclmulqdq   xmm8, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    pshufd      xmm3, xmm3, 0x4e                    ; entries of V_6: (LO1, LO0)
+    pxor        xmm3, xmm4                          ; entries of V_6: + HI
+    pxor        xmm8, xmm3                          ; entries of V_6: RES = fold(LO) + HI
+    movdqu      [rdi + 48], xmm0                    ; V_5: C1
+    movdqu      [rdi + 176], xmm9                   ; V_5: C2
+    pxor        xmm6, xmm10                         ; V_5: R_i
+    movdqa      xmm10, xmm6                         ; V_5
+    movdqu      [rdi + 304], xmm10                  ; V_5: R
+    pxor        xmm14, xmm13                        ; V_8 = B_4·V_4: T = A + C1
+    pxor        xmm15, xmm13                        ; V_8 = B_4·V_4: U = A + C2
+    pclmulqdq   xmm13, xmm13, 0x10                  ; V_8 = B_4·V_4: A0·A1
+    pclmulqdq   xmm14, xmm14, 0x10                  ; V_8 = B_4·V_4: T0·T1
+    pclmulqdq   xmm15, xmm15, 0x10                  ; V_8 = B_4·V_4: U0·U1
+    pxor        xmm14, xmm13                        ; V_8 = B_4·V_4: LO += S
+    pxor        xmm15, xmm13                        ; V_8 = B_4·V_4: HI += S
+    pxor        xmm15, xmm2                         ; V_8 = B_4·V_4: HI minus the key terms
+    movdqa      xmm6, xmm14
+    pclmulqdq   xmm6, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    pshufd      xmm0, xmm14, 0x4e                   ; V_8 = B_4·V_4: (LO1, LO0)
+    pxor        xmm0, xmm15                         ; V_8 = B_4·V_4: + HI
+    pxor        xmm6, xmm0                          ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    movdqa      xmm2, xmm7
+    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_7: (B1, B0)
+    pxor        xmm2, xmm0                          ; entries of V_7: fold B
+    movdqa      xmm0, xmm7
+    punpcklqdq  xmm0, xmm2                          ; entries of V_7: C1
+    punpckhqdq  xmm7, xmm2                          ; entries of V_7: C2
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, xmm0, 0x10                    ; entries of V_7: C1[0]·C1[1]
+    movdqa      xmm3, xmm7
+    pclmulqdq   xmm3, xmm7, 0x10                    ; entries of V_7: C2[0]·C2[1]
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+4): C1[0]·C1[1]
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+4): C2[0]·C2[1]
-    movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+4): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
-    pxor        xmm4, xmm8                          ; entries of V_(i+4): + HI
-    pxor        xmm13, xmm4                         ; entries of V_(i+4): RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm2                    ; entries of V_(i+4): C1
-    movdqu      [rdi + 192], xmm7                   ; entries of V_(i+4): C2
-    pxor        xmm13, xmm9                         ; entries of V_(i+4): R_i
-    movdqa      xmm9, xmm13                         ; entries of V_(i+4)
-    movdqu      [rdi + 320], xmm9                   ; entries of V_(i+4): R
-    sub         rax, 0x01
-    cmp         rax, 0x01
-    jae         .round
-.after_round:
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; entries of V_7: (LO1, LO0)
+    pxor        xmm2, xmm3                          ; entries of V_7: + HI
+    pxor        xmm4, xmm2                          ; entries of V_7: RES = fold(LO) + HI
+    movdqu      [rdi + 32], xmm1                    ; V_6: C1
+    movdqu      [rdi + 160], xmm5                   ; V_6: C2
+    pxor        xmm8, xmm10                         ; V_6: R_i
+    movdqa      xmm10, xmm8                         ; V_6
+    movdqu      [rdi + 288], xmm10                  ; V_6: R
+    movdqu      [rdi + 16], xmm0                    ; V_7: C1
+    movdqu      [rdi + 144], xmm7                   ; V_7: C2
+    pxor        xmm4, xmm10                         ; V_7: R_i
+    movdqa      xmm10, xmm4                         ; V_7
+    movdqu      [rdi + 272], xmm10                  ; V_7: R
+    movdqa      xmm1, xmm6
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; entries of V_8: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_8: fold B
+    movdqa      xmm0, xmm6
+    punpcklqdq  xmm0, xmm1                          ; entries of V_8: C1
+    punpckhqdq  xmm6, xmm1                          ; entries of V_8: C2
+    movdqa      xmm1, xmm0
+    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_8: C1[0]·C1[1]
+    movdqa      xmm2, xmm6
+    pclmulqdq   xmm2, xmm6, 0x10                    ; entries of V_8: C2[0]·C2[1]
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_8: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; entries of V_8: + HI
+    pxor        xmm3, xmm1                          ; entries of V_8: RES = fold(LO) + HI
+    movdqu      [rdi], xmm0                         ; V_8: C1
+    movdqu      [rdi + 128], xmm6                   ; V_8: C2
+    pxor        xmm3, xmm10                         ; V_8: R_i
+    movdqa      xmm10, xmm3                         ; V_8
+    movdqu      [rdi + 256], xmm10                  ; V_8: R
     ret
 .end:
 

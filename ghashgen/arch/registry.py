@@ -29,6 +29,11 @@ def arches() -> Mapping[str, Arch]:
     return found(package, "ARCH", folders=True)
 
 
+def formats() -> tuple[str, ...]:
+    """Return the names of every architecture's object formats, each once."""
+    return tuple({name: 0 for arch in arches().values() for name in arch.formats})
+
+
 def isas(arch: str = "") -> Mapping[str, Isa]:
     """Return every instruction set by name, or those of one architecture.
 

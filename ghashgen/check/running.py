@@ -138,7 +138,7 @@ def _trials(found: Stated, few: bool) -> Iterator[Trial]:
         cells = sorted(found.round_keys, key=lambda cell: found.round_keys[cell])
         places = [BLOCK_BYTES * cell for cell in cells]
         size, blocks = found.key_bytes, found.blocks
-        wanted = Wanted(size, blocks, places, 0, SAMPLE, few, found.untouched)
+        wanted = Wanted(size, blocks, places, 0, SAMPLE, few, found.untouched, found.tags)
         for trials in validator.suites(found, wanted):
             yield from trials
         return

@@ -4,7 +4,7 @@ A statement names the operation of each function. `Function.statement` maps it t
 function with the same meaning, whose name and parameters are used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ghashgen.check.sampled.cells import FREE, Cell
 from ghashgen.check.validation import hashes
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.families import families
+from ghashgen.kernels.gcm.kernel import ANY_TAG, STANDARD_TAGS
 from ghashgen.run.callee import Exported
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.meaning.algebra import ROUND_KEY
@@ -48,6 +49,8 @@ class Stated:
     exported: Mapping[str, Exported]
     untouched: bool = False
     """Whether `open` leaves its output alone if the tag is wrong."""
+    tags: Sequence[int] = STANDARD_TAGS
+    """Bytes of the tags that it compares."""
 
     def table(self, key: bytes) -> bytes:
         """Return a key's table, as stated."""
@@ -93,6 +96,7 @@ def stated(statement: object, obj: Path) -> Stated:
             for f in statement.functions
         },
         untouched=isinstance(statement, GcmSpec) and statement.untouched,
+        tags=ANY_TAG if isinstance(statement, GcmSpec) and statement.any_tag else STANDARD_TAGS,
     )
 
 

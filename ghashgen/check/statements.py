@@ -1,7 +1,7 @@
 """Reads from a TOML file what a kernel claims that this package did not emit:
 
     name = "example"
-    family = "hash"              # the default; or "gcm", "ctr"
+    family = "hash"              # the default; or "gcm", "ctr", "given"
     abi = "sysv"                 # or "win64"
     order = "reflected"          # or "natural"
     blocks = 4                   # blocks absorbed by one turn of the main loop
@@ -17,8 +17,9 @@
     length_unit = 1              # 16: the length counts blocks
 
 Each family has its own keys (`ghashgen.check.claims`): "gcm" and "ctr" need key_bits, and "key0" …
-among their cells, and have neither op nor entries; "ctr" has no order. Only the form is checked
-here; the statement itself checks the meaning. The prover does not read files.
+among their cells, and have neither op nor entries; "ctr" has no order; "gcm" may have untouched and
+any_tag; "given" has the place of the number of rounds. Only the form is checked here; the statement
+itself checks the meaning. The prover does not read files.
 """
 
 from dataclasses import fields

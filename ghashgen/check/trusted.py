@@ -13,6 +13,7 @@ ROOTS = (
     "ghashgen.verify.prove",
     "ghashgen.verify.statements.ctr",
     "ghashgen.verify.statements.gcm",
+    "ghashgen.verify.statements.given",
     "ghashgen.verify.statements.hash",
 )
 """The module that `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's
@@ -42,6 +43,7 @@ AES = (
     "verify/statements/aes.py",
     "verify/statements/ctr.py",
     "verify/statements/gcm.py",
+    "verify/statements/given.py",
     "verify/x86_64/rows/aes.py",
 )
 """Loaded only for AES-CTR and AES-GCM: no operation of a hash function is in these."""

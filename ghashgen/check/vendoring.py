@@ -91,7 +91,7 @@ class Prepared:
 
     order: Order
     artefacts: tuple[Artefact, ...]
-    """The kernels as ELF, which is what is proved: those of each of `Order.elfs`."""
+    """The kernels as ELF, once for each of `Order.elfs`: the prover reads no other format."""
     entries: tuple[Entry, ...]
     """In the order of the artefacts."""
     files: dict[str, str]
@@ -131,6 +131,11 @@ def prepare(
         for kernel in order.kernels:
             if why := unprovable(kernel):
                 raise GhashgenError(why, "pass --unproved to take it anyway")
+    in_c = order.host.assembled is None
+    if order.threads and not in_c:
+        raise GhashgenError(
+            f"the thread pool is in C, and host {order.host.name} takes no C", "leave out --threads"
+        )
     old = vendored.read(into)
     target = order.target
     tool = find_assembler(target.syntax.assembler)
@@ -144,8 +149,8 @@ def prepare(
     # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
     several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
     portable = order.host.portable
-    dispatchers = render_all(several, target.library, portable=portable) if several else {}
-    files = {target.prefix + HEADER: header(ordered, target.library, vendored.NAME)}
+    dispatchers = render_all(several, target.library, portable=portable) if several and in_c else {}
+    files = {target.prefix + HEADER: header(ordered, target.library, vendored.NAME)} if in_c else {}
     files[target.library + layouts.SUFFIX] = layouts.dump(
         (entry, _paths(order, entry)) for entry in ordered
     )
@@ -156,7 +161,13 @@ def prepare(
     if target.hidden:
         files = {name: _hidden(text) if name[-2:] == ".h" else text for name, text in files.items()}
     placed = {order.host.place(name): text for name, text in files.items()}
-    kernels = {order.place(t, a.file): a.text for t, found in every.items() for a in found}
+    kernels = (
+        {order.place(t, a.file): a.text for t, found in every.items() for a in found}
+        if order.host.assembled is None
+        else {
+            order.host.place(n): text for n, text in order.host.assembled(artefacts, tool).items()
+        }
+    )
     placed = kernels | placed
     placed |= render_host(
         order.host,
@@ -168,7 +179,9 @@ def prepare(
     )
     spare = named(order.host.build_files, target)
     vendored.require_own(into, old, placed, _stale(old, placed), force, spare)
-    callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
+    callers = tuple(
+        _caller(entry, dispatchers, order.host) if in_c else order.host.caller for entry in entries
+    )
     return Prepared(order, artefacts, entries, placed, callers)
 
 
@@ -257,7 +270,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             "entry": entry,
             "line": families()[entry.family].line(entry.axes),
             "file": ", ".join((paths := _paths(order, entry)).values()),
-            "elf": artefact.target.fmt.name in paths,
+            "elf": artefact.target.fmt.name in paths and order.host.assembled is None,
             "symbols": _symbols(entry),
             "caller": caller or (IDLE if entry.name in prepared.idle else ""),
             "evidence": known,
@@ -277,11 +290,12 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             several=len(order.targets) > 1,
             build_files=order.build_files and order.host.build_files == BUILD_FILES,
             threads=order.threads,
+            assembled=order.host.assembled is not None,
             library=target.library,
             kernels=items,
             proved=any(not known.refused for known in evidence),
             recorded=next((known.record for known in evidence if known.record), ""),
-            elf=any(each.fmt.elf for each in order.targets),
+            elf=order.host.assembled is None and any(each.fmt.elf for each in order.targets),
             others=[each.fmt.name for each in order.targets if not each.fmt.elf],
             compares=_compares(prepared.entries),
             wipe=any(getattr(kernel, "wipe", False) for kernel in order.kernels),

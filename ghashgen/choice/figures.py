@@ -10,6 +10,7 @@ from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import pays_at, scored
 from ghashgen.kernels.target import OWN
+from ghashgen.records.core import messages_of
 from ghashgen.records.records import Record
 
 
@@ -70,14 +71,14 @@ class Figures:
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
     def cycles(self, name: str, mode: str, size: int, messages: int | None = None) -> float | None:
-        """Return the core cycles of a message, with its share of key set-up if a key has only so
-        many; None if unknown.
+        """Return the core cycles of a cell, with its messages' share of key set-up if a key has
+        only so many; None if unknown.
         """
         cycles = self._cycles.get((name, mode, size))
         if messages is None or cycles is None:
             return cycles
         init = self._cycles.get((name, "init", 0))
-        return None if init is None else init / messages + cycles
+        return None if init is None else init * messages_of(mode) / messages + cycles
 
     def scores(self, pool: Sequence[Candidate], item: SizeClass, use: Use) -> Scores | None:
         """Return the scores of a class, or None if the record cannot decide it.

@@ -86,6 +86,10 @@ def kernels_of(wanted: Wanted, choice: Choice, use: str) -> Selection[Point]:
     Raises:
         GhashgenError: as `kernels_for_every_cpu`.
     """
+    if made := wanted.made():
+        asked = choice.axes.items()
+        fitting = (k for k in made if all(getattr(k, axis, None) in v for axis, v in asked))
+        return Selection(tuple(fitting))
     within = choice if choice.family else choice.of(wanted.family)
     within = within.with_axes(**{**wanted.axes, **choice.axes})
     found = kernels_for_every_cpu(within, use or wanted.use)

@@ -120,11 +120,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A pointer to a fixed number of bytes."""
+    """A pointer to a fixed number of bytes; `parts` name what lies at which offset."""
 
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """What lies there, by name, each with its offset; () if it is one thing."""
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,9 @@ class Param:
     """One parameter: its name in C and its meaning.
 
     `role` is its name in statements. Memory has a `direction` and an alignment in bytes that
-    callers
-    promise; numbers have neither. Time may depend on parameters that are not `secret`. `may_be`
-    names the parameter whose memory it may share, at the same address; any other overlap is the
-    caller's error. `allowed` are the numbers for which the function does its work, () for all;
-    checks call it with these.
+    callers promise; numbers have neither. Time may depend on parameters that are not `secret`.
+    `may_be` names the parameter whose memory it may share, at the same address; any other overlap
+    is the caller's error. `allowed` are the numbers for which the function works, () for all.
     """
 
     name: str
@@ -268,9 +265,8 @@ class Function(Generic[K]):
     variant: Callable[[K], Mapping[str, Any]] = lambda kernel: {}
     """(kernel) → the fields that differ for it (`kernels.families.functions_of`)."""
     enters: Callable[[K], tuple[str, int] | None] = lambda kernel: None
-    """(kernel) → the function whose code it is, entered with this number (`Builder.way`). Its
-    parameters are the first ones of that function.
-    """
+    """(kernel) → the function whose code it is, entered with this number (`Builder.way`), and whose
+    first parameters it has."""
     symbol: str = ""
     """Its symbol where a host prescribes it; "" for NAME_function."""
 

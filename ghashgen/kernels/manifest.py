@@ -163,8 +163,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """The beginning of its symbols: the folder's prefix, and its name; where a host prescribes
-        them, its name.
+        """What its symbols begin with: the folder's prefix and its name. If a host prescribes the
+        symbols, its name alone.
         """
         bases = _bases(self.symbols)
         return bases[0] if len(bases) == 1 else self.name

@@ -1,7 +1,8 @@
 """README's summary: three claims, each with its figures and its limit, and one short table."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from ghashgen.lab.reached import REACHED, Verdict, verdicts
 from ghashgen.lab.speeds.core import Measured, Speed, ranked
@@ -58,10 +59,9 @@ def fast_claim(measured: Iterable[Measured]) -> str:
         "run back to back.",
         _either_key(slow),
         *slow.values(),
-        _slower_where(
-            "Dependent calls are slower at some lengths",
-            ((s, found, s.chained) for s, found in sides),
-        ),
+        "Dependent calls are slower at some lengths: see the last column."
+        if any(_least(one, s, s.chained) < 1 for s, found in sides for one in found)
+        else "",
         _slower_where(
             "Messages in pieces of 16 bytes are slower",
             ((s, found, PIECES[0]) for s, found in sides),
@@ -161,9 +161,21 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
     for one in standings:
         pairs = _pairs(one, side.mode, side.keys)
         # As the table rounds it: a ratio that reads 1.00 is not called slower.
-        if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
-            found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
+        slow = {size for size, both in pairs if round(both.ratio, 2) < 1}
+        if slow:
+            found.append(f"on {one.record.title} at {_and(_lengths(slow, pairs))}")
     return f"{side.function} is slower {_and(found)}." if found else ""
+
+
+def _lengths(some: Container[int], pairs: Pairs) -> list[str]:
+    """Return these lengths; three or more measured in a row as "a to b"."""
+    told = []
+    every = sorted({size for size, _ in pairs})
+    for slow, row in groupby(every, key=some.__contains__):
+        names = [*map(size_name, row)]
+        if slow:
+            told += names if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
+    return told
 
 
 def _either_key(shown: Iterable[Speed]) -> str:

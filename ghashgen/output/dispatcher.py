@@ -225,9 +225,9 @@ def _convention(
 
 
 def _functions(family: str, pool: Sequence[Candidate]) -> Mapping[str, Function[Any]]:
-    """Return the functions that a family's kernels are called by.
+    """Return the functions that a family's dispatcher calls.
 
-    Those with types of their own are among them if one of these kernels has them.
+    Functions with types of their own are among them only if one of these kernels has them.
     """
     known = families()[family].functions()
     return {

@@ -1,4 +1,4 @@
-"""Says as JSON what a program must know of kernels that the C header does not tell it.
+"""Describes kernels as JSON, for programs that cannot read the C header.
 
 Sizes and offsets are in bytes. docs/vendoring.md describes each key.
 """
@@ -15,7 +15,7 @@ from ghashgen.kernels.families import families
 from ghashgen.kernels.manifest import Entry
 
 SUFFIX = ".json"
-"""What the file's name has after that of the folder's library."""
+"""Follows the name of the folder's library in the name of the file."""
 
 SCHEMA = 1
 """Changes when a program that reads the file has to change."""

@@ -85,6 +85,14 @@ INIT_MODES = frozenset({"init", "init-throughput"})
 IMIX_BYTES = 7 * 64 + 4 * 594 + 1518
 """The size of an imix cell: the bytes of one pattern of twelve messages."""
 
+_IMIX_MESSAGES = 7 + 4 + 1
+
+
+def messages_of(mode: str) -> int:
+    """Return how many messages a figure of this mode is for."""
+    return _IMIX_MESSAGES if mode == IMIX else 1
+
+
 PIECES_BYTES = 1 << 16
 """The size of a message in pieces."""
 

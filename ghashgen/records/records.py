@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -195,7 +196,12 @@ def load_record(path: Path) -> Record:
     Raises:
         GhashgenError: it is malformed.
     """
-    body = _FILE.read(path)
+    return _record(path, _FILE.content_of(path))
+
+
+@lru_cache(maxsize=64)
+def _record(path: Path, data: bytes) -> Record:
+    body = _FILE.parse(data, str(path))
     try:
         rows = {n: converted(row, _ROW, f"subjects.{n}") for n, row in body.subjects.items()}
         cells = tuple(c for name, row in rows.items() for c in _cells(name, row, body.sizes))

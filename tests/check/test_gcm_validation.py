@@ -44,6 +44,8 @@ RIGHT = (
     GcmKernel(128, "sse", "winograd", "clmul1", 2, short=True),
     GcmKernel(256, "avx512vl", "k", "clmul1", 4, short=True),
     GcmKernel(192, "avx512", "winograd", "clmul1", 8, short=True, streams=True),
+    GcmKernel(128, "sse", "k", "clmul1", 2, streams=True, on_failure="untouched", tags="any"),
+    GcmKernel(256, "avx512vl", "k", "clmul1", 2, streams=True, on_failure="untouched", tags="any"),
 )
 planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 
@@ -202,6 +204,22 @@ def test_a_right_kernel_passes(
     assert found.cases > least
 
 
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("option", [{"on_failure": "untouched"}, {"tags": "any"}])
+def test_a_kernel_with_an_option_is_told_from_one_without(
+    option: dict[str, Any], tmp_path: Path, harness_folder: Path
+) -> None:
+    plain = GcmKernel(128, "sse", "k", "clmul1", 1)
+    for kernel, claimed in ((plain, replace(plain, **option)), (replace(plain, **option), plain)):
+        (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
+        runner = replace(native_runner(built, harness_folder), sample=64)
+        for as_claimed, right in ((kernel, True), (claimed, False)):
+            wanted = validator.wanted_of(as_claimed, 0, runner.sample)
+            trials = wanted.fitted(validator.SUITES["open"](wanted))
+            found = (line for some in together(trials) for line in faults(runner, built, some))
+            assert (next(found, None) is None) == right
+
+
 def test_a_function_that_nothing_is_known_of_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -215,7 +233,7 @@ def test_a_function_that_nothing_is_known_of_fails(
         def __getattr__(self, name: str) -> Callable[..., list[Any]]:
             return lambda *arguments: []
 
-    monkeypatch.setattr(validator, "run", lambda *arguments: (0, []))
+    monkeypatch.setattr("ghashgen.check.validation.trials.run", lambda *arguments: (0, []))
     monkeypatch.setattr(validator, "calls", lambda *arguments: {})
     found = validator.validator([built])(NoRunner(), built)
     assert found.failures == ("nothing validates decrypt",)

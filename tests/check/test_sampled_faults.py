@@ -86,13 +86,13 @@ def test_the_kernel_itself_agrees(run: Callable[..., Sampled]) -> None:
         assert result.bits >= 128
 
 
-PRODUCT = "pclmulqdq   xmm2, [rdi + 80], 0x00              ; C2·H^3"
+PRODUCT = "pclmulqdq xmm2, [rdi + 80], 0x00 ; C2·H^3"
 FAULTS = {
     "a wrong power at one position": (PRODUCT, PRODUCT.replace("80", "64")),
     "a wrong half of a product": (PRODUCT, PRODUCT.replace("0x00", "0x10")),
     "swapped halves": (
-        "pshufd      xmm2, xmm10, 0x4e                   ; reduce",
-        "pshufd      xmm2, xmm10, 0xe4                   ; reduce",
+        "pshufd xmm2, xmm10, 0x4e ; reduce",
+        "pshufd xmm2, xmm10, 0xe4 ; reduce",
     ),
 }
 
@@ -138,28 +138,28 @@ def test_a_cell_right_for_one_key_only(run: Callable[..., Sampled], folder: Path
 
 
 RARE = """
-    movdqa      xmm5, {x}
-    psrlq       xmm5, 1
-    pand        xmm5, {x}
-    movdqa      xmm6, xmm5
-    psrlq       xmm6, 2
-    pand        xmm6, xmm5
-    psllq       xmm6, 63
-    pxor        {x}, xmm6
+ movdqa xmm5, {x}
+ psrlq xmm5, 1
+ pand xmm5, {x}
+ movdqa xmm6, xmm5
+ psrlq xmm6, 2
+ pand xmm6, xmm5
+ psllq xmm6, 63
+ pxor {x}, xmm6
 """
 """Adds the product of four bits of x to another: wrong for one input in sixteen, in either half."""
 
 
 MONOMIAL = """
-    movq        xmm5, [rsi]
-    movdqa      xmm6, xmm5
-    psrlq       xmm6, 1
-    pand        xmm5, xmm6
-    movdqa      xmm6, xmm5
-    psrlq       xmm6, 2
-    pand        xmm6, xmm5
-    psllq       xmm6, 63
-    pxor        {x}, xmm6
+ movq xmm5, [rsi]
+ movdqa xmm6, xmm5
+ psrlq xmm6, 1
+ pand xmm5, xmm6
+ movdqa xmm6, xmm5
+ psrlq xmm6, 2
+ pand xmm6, xmm5
+ psllq xmm6, 63
+ pxor {x}, xmm6
 """
 """Adds the product of four bits of the state as it was: one monomial, of degree 4."""
 

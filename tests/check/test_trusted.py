@@ -1,5 +1,6 @@
 """The trusted base in lines: every file that the prover loads, and no other."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from helpers.verify_objects import ASM, edited
 from ghashgen.check import verdicts
 from ghashgen.check.statements import load_spec
 from ghashgen.check.trusted import (
+    AES,
     PACKAGE,
     ROOTS,
     SEARCH,
@@ -73,6 +75,19 @@ def test_the_page_says_how_many() -> None:
     for part in trusted_parts():
         where = ", ".join(f"`{place}`" for place in part.where)
         assert f"| {where} | {part.files} | {part.code} | {part.lines} |" in page
+
+
+def test_the_page_says_what_an_ability_costs() -> None:
+    page = (project_root() / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| [^|]+ \| ((?:`verify/[a-z0-9_/.]+\.py`(?:, )?)+) \| (\d+) \|", page)
+    assert len(rows) > 5
+    for files, lines in rows:
+        paths = [PACKAGE / name for name in re.findall("`([^`]+)`", files)]
+        assert set(paths) <= set(trusted_files()), files
+        assert 0.9 < sum(map(code_lines, paths)) / int(lines) < 1.1, files
+    of_aes = next(part.code for part in trusted_parts() if part.where == AES)
+    every = sum(part.code for part in trusted_parts())
+    assert every - of_aes < 6000 < every
 
 
 def test_a_line_of_code(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,21 @@ def test_key_set_up_is_in_the_time_of_a_message_with_a_key_of_its_own() -> None:
     assert advice.candidate.name == SMALL.name
     assert advice.speed
     assert (advice.speed.messages, advice.speed.cycles) == (1, 436.0)
+
+
+def test_messages_under_a_key_share_its_set_up() -> None:
+    """120 or 300 cycles of set-up; a message of 256 bytes takes 316 or 175.6."""
+    for messages, winner in ((1, SMALL), (100, LARGE)):
+        (advice,) = advised(replace(ONCE, messages=messages), 256)
+        assert advice.candidate.name == winner.name, messages
+
+
+def test_packets_share_the_set_up_of_their_key_twelve_at_a_time() -> None:
+    (advice,) = advised(replace(PACKETS, messages=6))
+    # Two keys of 300 cycles each, and twelve messages.
+    assert advice.speed
+    assert advice.speed.cycles == 2 * 300 + 12 * 150 + 0.1 * IMIX_BYTES
+    assert "12/6 of key set-up and sealing 7 messages" in "\n".join(lines(advice))
 
 
 def test_parts_are_for_kernels_without_whole_messages_too() -> None:

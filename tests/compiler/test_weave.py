@@ -204,8 +204,11 @@ def test_the_loops_of_the_largest_groups_need_no_stack(isa: str) -> None:
     machine = isas()[isa]
     blocks = machine.lanes * min(machine.vector_registers // 2, 12)
     kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks, messages=False)
-    for name, found in compile_kernel(kernel, SYSV).items():
-        assert found.allocation.spill_ops == found.allocation.slots == 0, name
+    found = compile_kernel(kernel, SYSV)
+    # init has no loop, and keeps powers at hand while it fills the table.
+    for name in found.keys() - {"init"}:
+        allocation = found[name].allocation
+        assert allocation.spill_ops == allocation.slots == 0, name
 
 
 def test_an_order_of_colouring_that_fits_more_is_tried_before_the_stack() -> None:

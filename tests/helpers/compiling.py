@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -155,3 +156,8 @@ def assembled(nasm: Tool, job: Job) -> Assembled:
 def emitted_text(kernel: Point, where: Target) -> str:
     """The file of a kernel as it ships."""
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
+
+
+def plain(text: str) -> str:
+    """A text with one space for every run of spaces and tabs: columns are no matter of a fault."""
+    return re.sub(r"[ \t]+", " ", text)

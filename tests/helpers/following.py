@@ -117,7 +117,7 @@ class Follower:
         done = subprocess.run(
             words,
             cwd=self.clone,
-            env=os.environ | self.env,
+            env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | self.env,
             capture_output=True,
             text=True,
             check=False,

@@ -8,7 +8,7 @@ from ghashgen.kernels.target import runnable
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import Proof, prove_object
 from ghashgen.verify.statements.gcm import GcmSpec
-from helpers.compiling import emitted_text
+from helpers.compiling import emitted_text, plain
 from helpers.verify_objects import assembled
 
 SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)
@@ -22,7 +22,7 @@ AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, streams=True, messages=Fals
 
 
 def text_of(kernel: GcmKernel, abi: str = "sysv") -> str:
-    return emitted_text(kernel, runnable(abi))
+    return plain(emitted_text(kernel, runnable(abi)))
 
 
 def proved(kernel: GcmKernel, text: str, *operations: str, abi: str = "sysv") -> Proof:

@@ -21,10 +21,10 @@ WIPED = replace(AVX, wipe=True)
 ENTRY = "endbr64\n"
 REFUSED = ".refused:\n"
 ALIGNED = """.ready:
-    mov r11, rsp
-    and r11, -64
-    vmovdqa ymm9, [{}]
-    vzeroupper
+ mov r11, rsp
+ and r11, -64
+ vmovdqa ymm9, [{}]
+ vzeroupper
 """
 
 
@@ -34,7 +34,7 @@ def behind(*edits: tuple[str, str]) -> Edit:
 
 
 def lines(*lines: str) -> str:
-    return "\n    ".join(lines)
+    return "\n ".join(lines)
 
 
 def edited(kernel: str, text: str, operation: str, change: Edit) -> str:

@@ -10,7 +10,7 @@ from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
-from helpers.compiling import emitted_text
+from helpers.compiling import emitted_text, plain
 
 NARROW = Kernel("sse", "k", "clmul1", 4)
 SSE = ("sse2", "ssse3", "pclmulqdq")
@@ -35,4 +35,4 @@ def subject_of_kernel(kernel: Kernel, structure: Structure | None = None) -> Sub
 
 
 def text_of(kernel: Kernel) -> str:
-    return emitted_text(kernel, runnable("sysv", ""))
+    return plain(emitted_text(kernel, runnable("sysv", "")))

@@ -77,7 +77,7 @@ class Row:
 def _sum(m: Machine, a: Value, number: int) -> Value:
     if isinstance(a, Term):
         return m.terms.opaque("a sum", a, mask=M64)
-    out = m.facts.add(a, number) if number >= 0 else m.facts.subtract(a, -number)
+    out = m.facts.add(a, number) if number >= 0 else m.facts.add(a, -number, sign=-1)
     if out is None:
         raise unsupported("a sum of addresses", m.at)
     return out

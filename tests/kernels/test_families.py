@@ -49,7 +49,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_families_are_these() -> None:
-    assert list(families()) == ["ctr", "gcm", "hash"]
+    assert list(families()) == ["ctr", "gcm", "given", "hash"]
     kernel = Kernel("avx", "k", "clmul1", 8)
     assert family_of(kernel).catalogue() == catalogue()
     assert family_of(kernel).theorems(kernel) == [
@@ -63,7 +63,7 @@ def test_the_families_are_these() -> None:
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("abi", [SYSV, WIN64], ids=lambda abi: abi.name)
 def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
-    assert list(families()) == ["ctr", "gcm", "hash", "toy-copy"]
+    assert list(families()) == ["ctr", "gcm", "given", "hash", "toy-copy"]
     small, large = families()["toy-copy"].catalogue()
     assert list(functions_of(large)) == ["copy"]
     codes = {
@@ -111,7 +111,7 @@ def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None
     [
         (
             Choice(family=("toy-cpoy",)),
-            "unknown family 'toy-cpoy'; did you mean toy-copy? choose one of ctr, gcm, hash, ",
+            "unknown family 'toy-cpoy'; did you mean toy-copy? choose one of ctr, gcm, given, ",
         ),
         (
             Choice(family=("toy-copy",), isa=("avx",)),

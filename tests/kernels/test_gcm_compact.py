@@ -114,6 +114,15 @@ def test_every_key_size_has_to_be_proved() -> None:
         check_function(image, stated, init, found)
 
 
+def test_a_length_of_a_key_is_that_of_a_statement_of_one_size() -> None:
+    """A function with that parameter has a meaning without a table for keys of any size."""
+    stated: GcmSpec = statement(SMALL, SMALL.name, "sysv")
+    image = load_image(assemble_text(find_nasm(), SMALL.name, emitted(SMALL).text, "elf64"))
+    init = next(f for f in stated.functions if f.operation == "init_any")
+    one = replace(stated, cells=tuple(None if c == ("last", 16) else c for c in stated.cells))
+    check_function(image, one, init, {"assertions": {}})
+
+
 def test_another_place_of_the_last_key_is_refused() -> None:
     stated: GcmSpec = statement(SMALL, SMALL.name, "sysv")
     image = load_image(assemble_text(find_nasm(), SMALL.name, emitted(SMALL).text, "elf64"))

@@ -19,6 +19,7 @@ from ghashgen.check.proofs import statement
 from ghashgen.check.validation.runners import Emulated
 from ghashgen.cli.main import cli
 from ghashgen.cost.audit import audit
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import TABLE_ALIGNS, target
 from ghashgen.output.artefact import make
@@ -46,7 +47,7 @@ AT_SIXTEEN = SAMPLE[0]
 ANYWHERE = SAMPLE[4]
 
 
-def text(kernel: Kernel, align: int, nasm: Tool) -> str:
+def text(kernel: Kernel | GcmKernel, align: int, nasm: Tool) -> str:
     return make(kernel, target(table_align=align), nasm).text
 
 
@@ -232,3 +233,19 @@ def test_prove_and_prove_object_take_the_promise(tmp_path: Path) -> None:
     refused = CliRunner().invoke(cli, [*chosen, "--table-align", "8"])
     assert refused.exit_code != 0
     assert "16-byte alignment, which is not assured" in refused.output + str(refused.exception)
+
+
+def test_a_context_of_aes_gcm_may_lie_anywhere(nasm: Tool) -> None:
+    kernel = GcmKernel(128, "sse", "k", "clmul1", 1, messages=False)
+    spec = statement(kernel, kernel.name, "sysv", 1)
+    assert prove_object(assembled(text(kernel, 1, nasm)), spec).refutation is None
+    refutation = prove_object(assembled(text(kernel, 16, nasm)), spec).refutation
+    assert refutation is not None
+    assert "align" in refutation.message
+
+
+@pytest.mark.parametrize("blocks", [4, 8])
+def test_a_context_anywhere_costs_one_or_two_instructions_a_block(blocks: int, nasm: Tool) -> None:
+    kernel = GcmKernel(128, "sse", "winograd", "clmul1", blocks)
+    anywhere, aligned = (make(kernel, target(table_align=a), nasm).audit.group for a in (1, 16))
+    assert blocks <= anywhere.instructions - aligned.instructions <= 2 * blocks

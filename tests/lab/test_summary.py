@@ -306,10 +306,24 @@ def test_readme_says_where_its_claim_of_speed_ends(clone: Path) -> None:
     assert "From 1 KiB up" not in page
     assert "We measured Zen 5." in page
     assert (
-        "GHASH is slower on Zen 5 at 64 B. Dependent calls are slower at some lengths: GHASH on"
+        "GHASH is slower on Zen 5 at 64 B. Dependent calls are slower at some lengths: see the last"
         in page
     )
     assert "| GHASH | Zen 5 | 0.90 to 2.00 | 0.90 (10.0) | | 0.80 to 1.20 |" in page
+
+
+@pytest.mark.usefixtures("first_taken")
+def test_readme_names_slow_lengths_in_a_row_by_the_first_and_the_last(clone: Path) -> None:
+    shutil.rmtree(clone / FOLDER)
+    slow = {16: 9.0, 32: 20.0, 64: 9.0, 128: 9.0, 256: 9.0, 512: 20.0, 1024: 9.0, 4096: 9.0}
+    figures = [
+        *(("k", "throughput", size, 10.0) for size in slow),
+        *(("p", "throughput", size, cycles) for size, cycles in slow.items()),
+    ]
+    write_record(measured(*figures), "x", clone / FOLDER)
+    page = " ".join(blocks(gather(clone))[README].split())
+    assert "GHASH is slower on Zen 5 at 16 B, 64 B to 256 B, 1 KiB and 4 KiB. See [all" in page
+    assert "Dependent calls" not in page.partition("| function |")[0].partition("Each figure")[0]
 
 
 @pytest.mark.parametrize("same", [True, False])

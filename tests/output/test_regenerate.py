@@ -100,7 +100,7 @@ def test_every_option_is_in_the_command(
 def test_these_are_the_options_that_there_are() -> None:
     options = {option for parameter in COMMAND.params for option in parameter.opts}
     # --family is in the commands of families that are not the default one: test_families.py.
-    axes = {"--family", *(f"--{axis}" for axis in all_axes())}
+    axes = {"--family", *(f"--{axis.replace('_', '-')}" for axis in all_axes())}
     used = {word for words in TARGETS for word in words if word.startswith("--")}
     assert options == axes | used | ELSEWHERE | NOT_OF_A_FILE - {"--help"}
 

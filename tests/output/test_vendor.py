@@ -530,6 +530,17 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
 
 
 def test_the_hosts() -> None:
-    others = ["bearssl", "c", "go", "mbedtls", "nettle", "openssl", "rust", "rust-hash"]
+    others = [
+        "bearssl",
+        "boringssl",
+        "c",
+        "go",
+        "go-asm",
+        "mbedtls",
+        "nettle",
+        "openssl",
+        "rust",
+        "rust-hash",
+    ]
     assert list(hosts()) == sorted([*others, DEFAULT])
     assert hosts()[DEFAULT].place("avx/x.asm") == "x.asm"

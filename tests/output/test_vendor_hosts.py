@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -299,7 +300,9 @@ def unproved(name: str, folder: Path) -> Path:
         pytest.skip("the kernels are x86-64 code and this machine is not")
     host = hosts()[name]
     names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
-    kernels = look_up(Choice(name=names)).kernels
+    assert host.wanted is not None
+    found: Any = look_up(Choice(name=names)).kernels
+    kernels = tuple(replace(kernel, **host.wanted.instead) for kernel in found)
     order = vendoring.Order(kernels, (target(syntax=host.syntax),), host, ())
     write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
     return folder
@@ -350,6 +353,11 @@ def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("", "", "test aes128 ... ok"),
         ("if status == 0 { Ok(()) } else", "if status >= 0 { Ok(()) } else", "is_err()"),
         ("} == 1 {", "} == 2 {", "no kernel serves this CPU"),
+        (
+            "Ok(()) } else { Err(Error) }",
+            "Ok(()) } else { buffer.fill(0); Err(Error) }",
+            "after a wrong tag",
+        ),
     ],
 )
 def test_the_crate_agrees_with_aes_gcm(
@@ -419,6 +427,16 @@ def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
     assert {*functions} == {*re.findall(r"#define mbedtls_gcm_\w+ own_(\w+)", glue)}
     # Each hands a context over that is not ours.
     assert all(f"own_{each}(ctx" in glue for each in functions)
+
+
+def test_boringssl_takes_files_in_the_place_of_its_own(tmp_path: Path) -> None:
+    said = vendor("--host", "boringssl", "--isa", "avx512", "--into", tmp_path / "x", "--dry-run")
+    files = {line.split("\t")[0] for line in said.stdout.splitlines() if line.endswith("\tnew")}
+    assert files == {
+        *("aes-gcm-avx512-x86_64-linux.S", "ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE"),
+    }
+    said_no = refused("--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
+    assert "host boringssl needs kernels of AES-GCM in a host's layout" in said_no
 
 
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:

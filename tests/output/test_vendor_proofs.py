@@ -262,7 +262,7 @@ def test_a_recorded_proof_of_fewer_lengths_is_refused(
     elsewhere.write_text(ledger.dump(msgspec.convert(body["proofs"], list[Verdict])))
     planned = _plan(tmp_path / "own", ONE)
     # The hashes agree, so it covers the object, and is refused for what it says.
-    assert [kernel.name for kernel in planned.on_record] == [ONE]
+    assert [kernel.name for kernel, _ in planned.on_record] == [ONE]
     (known,) = evidence.prove(planned, unproved=True)
     assert f"{ONE}_update: function was proved of 16.." in known.refused
 

@@ -231,6 +231,7 @@ KNOW_ONE = {
     "cost.ports": "what llvm-mca reads",
     "lab.model.peers": "forms of published loops, which are of x86-64",
     "output.dispatcher": "asks CPUID",
+    "output.hosts.go_asm": "Go's assembler is fed instructions of x86-64",
     "output.peachpy": "PeachPy encodes x86-64 alone",
     "run.emulate": "the emulated CPU is an x86-64",
     "run.peachpy": "PeachPy encodes x86-64 alone",

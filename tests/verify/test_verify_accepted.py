@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from helpers.compiling import plain
 from helpers.gcm_proving import SMALL, proved, text_of
 from helpers.row_instances import no_table
 from helpers.verify_objects import ASM, assembled
@@ -35,7 +36,7 @@ SYMBOLS = {"mul": "foreign_gmult", "update": "foreign_ghash"}
 
 
 def foreign_refuted(operation: str, old: str, new: str) -> Refutation | None:
-    text = (ASM / "foreign.asm").read_text()
+    text = plain((ASM / "foreign.asm").read_text())
     head, label, tail = text.partition(f"\n{SYMBOLS[operation]}:\n")
     assert old in tail
     return prove_object(
@@ -48,8 +49,8 @@ DEEP = (
     "movdqu xmm7, [rdi]\nmovdqa xmm6, xmm7\npslldq xmm6, 8\nmovdqa xmm5, [rsi]\npslldq xmm5, 8\n"
     f"{SUM * 1500}pshufd xmm4, xmm7, 0x44\npxor xmm4, xmm4\n"
 )
-LOAD = "movdqu      xmm0, [rdi]"
-FIRST = "sub         rcx, 64\n"
+LOAD = "movdqu xmm0, [rdi]"
+FIRST = "sub rcx, 64\n"
 
 ACCEPTED = {
     # Function, a text in it, what is right there, what is wrong, and the refusal.
@@ -87,11 +88,11 @@ def test_what_is_right_is_proved_and_its_twin_is_refused(name: str) -> None:
     assert words in str(refutation)
 
 
-BITS = (("vmovq       xmm2, r12\n", "r12"), ("vmovq       xmm4, r8\n", "r8"))
-JOINED = "vpunpcklqdq xmm2, xmm2, xmm4                    ; bits of both lengths"
+BITS = (("vmovq xmm2, r12\n", "r12"), ("vmovq xmm4, r8\n", "r8"))
+JOINED = "vpunpcklqdq xmm2, xmm2, xmm4 ; bits of both lengths"
 BSWAP = {
-    "the length of the AAD first": "vpunpcklqdq xmm2, xmm4, xmm2\n    vpshufb xmm2, xmm2, xmm0 ;",
-    "the length of the text first": "vpunpcklqdq xmm2, xmm2, xmm4\n    vpshufb xmm2, xmm2, xmm0 ;",
+    "the length of the AAD first": "vpunpcklqdq xmm2, xmm4, xmm2\n vpshufb xmm2, xmm2, xmm0 ;",
+    "the length of the text first": "vpunpcklqdq xmm2, xmm2, xmm4\n vpshufb xmm2, xmm2, xmm0 ;",
 }
 
 
@@ -101,7 +102,7 @@ def test_lengths_by_bswap(name: str) -> None:
     head, label, tail = text.partition(f"\n{SMALL.name}_seal:\n")
     for old, register in BITS:
         assert old in tail
-        tail = tail.replace(old, f"bswap {register}\n    {old}", 1)
+        tail = tail.replace(old, f"bswap {register}\n {old}", 1)
     assert JOINED in tail
     tail = tail.replace(JOINED, BSWAP[name], 1)
     refutation = proved(SMALL, head + label + tail, "seal").refutation
@@ -116,10 +117,10 @@ def test_lengths_by_bswap(name: str) -> None:
 # An open that checks its tag first.
 
 STORE = r"(?m)^ +(vmovdqu|vmovq|vmovd|vpextrw|vpextrb) +(byte |word )?\[rbp[^\]]*\], .*$"
-SAVED = "    mov [rsp - 24], r9\n    vmovdqu [rsp - 48], xmm2\n    vmovdqu [rsp - 64], xmm0\n"
+SAVED = " mov [rsp - 24], r9\n vmovdqu [rsp - 48], xmm2\n vmovdqu [rsp - 64], xmm0\n"
 BACK = (
-    "    mov r9, [rsp - 24]\n    vmovdqu xmm2, [rsp - 48]\n    vmovdqu xmm0, [rsp - 64]\n"
-    "    vpxor xmm3, xmm3, xmm3\n"
+    " mov r9, [rsp - 24]\n vmovdqu xmm2, [rsp - 48]\n vmovdqu xmm0, [rsp - 64]\n"
+    " vpxor xmm3, xmm3, xmm3\n"
 )
 
 
@@ -128,7 +129,7 @@ def tag_first(own: str) -> str:
     begin, compare = own.index(".aad_done:\n"), own.index(".tag:\n")
     text, tail = own[begin:compare], own[compare:]
     again = re.sub(r"\.(\w+)", r".\1_again", text.replace(".tag", ".decrypted"))
-    tail = re.sub(r"(?s)(    je          \.right\n).*?(    mov         eax, 0x01)", r"\1\2", tail)
+    tail = re.sub(r"(?s)( je \.right\n).*?( mov eax, 0x01)", r"\1\2", tail)
     tail = tail.replace(".right:\n", f".right:\n{BACK}{again}.decrypted_again:\n", 1)
     return own[:begin] + SAVED + re.sub(STORE, "", text) + tail
 

@@ -27,3 +27,9 @@ def test_bytes_at_an_unknown_place_hide_no_store(most: int) -> None:
     lie = assertion("cut", {**BUFFERS, "state+16*t:16": "?"}, unknowns=unknowns, ways=ways)
     with pytest.raises(Refutation, match="in a buffer of known size"):
         check(CLEARED, MUL, cut=lie)
+
+
+def test_a_truth_value_is_no_number_of_a_term() -> None:
+    cut = assertion("cut", {**BUFFERS, "v5.0": ["t", "entry", "C1", True]})
+    with pytest.raises(Refutation, match="no part of a term: True"):
+        check(MULTIPLIED, MUL, cut=cut)

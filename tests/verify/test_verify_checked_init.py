@@ -15,7 +15,7 @@ from helpers.verify_objects import assembled
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.selection import catalogue
-from ghashgen.verify.checking import Checked, check_function
+from ghashgen.verify.checking import Way, check_function
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.search.hash import EMPTY
 from ghashgen.verify.statements.aes import ROUND_KEY
@@ -55,7 +55,7 @@ def stated(name: str) -> GcmSpec:
     return spec
 
 
-def check(name: str, own: str, spec: GcmSpec | None = None) -> Checked:
+def check(name: str, own: str, spec: GcmSpec | None = None) -> Way:
     """Check a kernel whose init has this text.
 
     Raises:
@@ -88,19 +88,21 @@ SUBKEY, ENTRY = r"no value is E_K\(0\)", r"table entry [A-Z0-9/]+ of H\^\d+"
 FAULTS = {
     # The key expansion.
     "another round constant": (
-        r"(psllq +[^\n]*)0x01( +; Rcon)", r"\g<1>0x02\2", FUNCTION, r"round key \d is wrong"
+        r"(psllq +[^\n]*)0x01( +; Rcon)|(\[rax \+) 16(\] +; \+ Rcon)", r"\1\3 0x02\2\4", FUNCTION,
+        r"round key \d is wrong",
     ),
     "a word that is not rotated": (
-        r"_rotated_word_\d\]", "_byte_swap]", FUNCTION, r"round key [12] is wrong"
+        r"v?pshufb +xmm[^\n]*; (RotWord|rotated back)\n", "nop\n", FUNCTION,
+        r"round key [12] is wrong",
     ),
     "two words of a key exchanged": (
         THIRD,
-        r"\1mov eax, [rdi + \2]\nmov ecx, [rdi + \2 + 4]\n"
-        r"mov [rdi + \2], ecx\nmov [rdi + \2 + 4], eax\n",
+        r"\1mov r10d, [rdi + \2]\nmov r11d, [rdi + \2 + 4]\n"
+        r"mov [rdi + \2], r11d\nmov [rdi + \2 + 4], r10d\n",
         FUNCTION, "round key 3 is wrong",
     ),
     "a round key that is one bit another": (
-        THIRD, r"\1mov eax, [rdi + \2]\nxor eax, 1\nmov [rdi + \2], eax\n", FUNCTION,
+        THIRD, r"\1mov r10d, [rdi + \2]\nxor r10d, 1\nmov [rdi + \2], r10d\n", FUNCTION,
         "round key 3 is wrong",
     ),
     "a round key in another's place": (
@@ -122,7 +124,7 @@ FAULTS = {
         r"(pclmulqdq [^\n]*, 0x1)0(?!.*pclmulqdq [^\n]*, 0x10)", r"\g<1>1", FUNCTION, ENTRY
     ),
     "a cell that is not written": (
-        r"\n[^\n]*\[rdi[^\n]*B_1: (C1|C2|B)\n|\n[^\n]*\[rdi[^\n]*; C1\n", "\n", FUNCTION,
+        r"\n[^\n]*\[rdi[^\n]*[BV]_1: (C1|C2|B)\n|\n[^\n]*\[rdi[^\n]*; C1\n", "\n", FUNCTION,
         f"{ENTRY} is not written",
     ),
     # What is no result.

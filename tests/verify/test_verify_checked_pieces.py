@@ -42,7 +42,7 @@ def searched(kernel: GcmKernel, text: str, operation: str) -> tuple[Image, dict[
 
 
 RELOADED = (
-    ".group:\n    vmovdqu xmm{r}, [rsi{at}]\n    vpshufb xmm{r}, xmm{r}, [rel {kernel}_byte_swap]\n"
+    ".group:\n vmovdqu xmm{r}, [rsi{at}]\n vpshufb xmm{r}, xmm{r}, [rel {kernel}_byte_swap]\n"
 )
 
 
@@ -50,7 +50,7 @@ RELOADED = (
 def test_one_keystream_for_every_group_is_not_proved(operation: str, at: str) -> None:
     """The counter in memory is that of the entry, in every turn of the loop."""
     own = text_of(AVX).partition(f"\n{AVX.name}_{operation}:\n")[2]
-    counter = own.partition(" ; counter, last word first")[0].rpartition("vpshufb     xmm")[2]
+    counter = own.partition(" ; counter, last word first")[0].rpartition("vpshufb xmm")[2]
     register = counter.partition(",")[0]
     line = RELOADED.format(r=register, at=at, kernel=AVX.name)
     label = ".whole_group:\n" if at else ".group:\n"

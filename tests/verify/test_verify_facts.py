@@ -52,7 +52,7 @@ def findings(forms: int, asked: int, seen: Counter[str]) -> list[str]:
 
 
 def test_every_form_has_a_row() -> None:
-    assert len(set(codes())) == len(codes()) > 150
+    assert len(set(codes())) == len(codes()) > 140
     assert all(code in rows() for code in codes())
 
 
@@ -189,7 +189,7 @@ PLANTS: tuple[tuple[Plant, int, int], ...] = (
     (sign_of_64_bits, 40, 0),
     (less_by_its_sign, 40, 0),
     (at_most_is_less, 0, 0),
-    (lanes_of_32_bits, 188, 0),
+    (lanes_of_32_bits, 145, 0),
     (shifted_as_it_stands, 100, 0),
 )
 """A mistake, and with how many forms, beside comparisons, and how many questions it is found."""

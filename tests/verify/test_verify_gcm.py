@@ -150,7 +150,7 @@ def test_a_statement_from_a_file(tmp_path: Path) -> None:
         (
             'family = "gcm"',
             'family = "gmc"',
-            "the prover does not know family 'gmc'; it knows ctr, gcm, hash",
+            "the prover does not know family 'gmc'; it knows ctr, gcm, given, hash",
         ),
         ('family = "gcm"\n', "", "unknown key 'key_bits'|'key0' no table cell"),
         ("key_bits = 128", "", "lacks 'key_bits'"),

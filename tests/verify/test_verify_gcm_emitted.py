@@ -40,7 +40,7 @@ def faulty(mark: str, old: str, new: str, operation: str) -> Proof:
 PLANTED = [
     ("init", "vaesenclast ", "vaesenc ", "round key 1 is wrong"),
     ("init", "[rdi + 80]", "[rdi + 96]", "round key 1 is not written"),
-    ("init", "_rcon_9]", "_rcon_1]", "round key 9 is wrong"),
+    ("init", "[rax + 128] ; + Rcon", "[rax + 96] ; + Rcon", "round key 9 is wrong"),
     ("init", "vaesenc ", "vaesenclast ", "no value is E_K(0)"),
     ("encrypt", "vaesenc ", "vaesenclast ", "the output at 0 is wrong"),
     ("encrypt", "[rdi + 112]", "[rdi + 128]", "the output at 0 is wrong"),

@@ -16,10 +16,10 @@ from helpers.planting import put
 
 from ghashgen.verify.core.refutation import Category, Refutation
 
-COMPARED = "cmp         rax, 0x00\n    je          .right"
-DIFFERS = "    je          .right\n"
+COMPARED = "cmp rax, 0x00\n je .right"
+DIFFERS = " je .right\n"
 CLEARED = ".clear_cleared_1:\n"
-TAG = "vmovdqu     [rax], xmm0"
+TAG = "vmovdqu [rax], xmm0"
 FRAME = "; frame\n"
 
 
@@ -38,8 +38,8 @@ def first_group(spin: bool) -> Edit:
         assert moves is not None
         assert begins is not None
         at, left = moves.groups()
-        wrong = f"{SPIN}    mov {begins[1]}, {at}\n" if spin else ""
-        straight = f"{setup}{group}\n{wrong}    cmp {left}, 0x20\n    jb .after_group\n"
+        wrong = f"{SPIN} mov {begins[1]}, {at}\n" if spin else ""
+        straight = f"{setup}{group}\n{wrong} cmp {left}, 0x20\n jb .after_group\n"
         return own.replace("\n.groups:\n", f"\n{straight}.groups:\n", 1)
 
     return edit
@@ -47,27 +47,27 @@ def first_group(spin: bool) -> Edit:
 
 def compared(*lines: str) -> Edit:
     """Return an edit: this decides whether the tag is right."""
-    return put((COMPARED, "\n    ".join(lines)))
+    return put((COMPARED, "\n ".join(lines)))
 
 
 def aligned(load: str) -> Edit:
     """Return an edit that needs the stack's alignment modulo 64, and loads after the clearing."""
-    frame = f"{FRAME}    mov rbx, rsp\n    and rbx, -64\n"
+    frame = f"{FRAME} mov rbx, rsp\n and rbx, -64\n"
     return put((FRAME, frame), (".clear_last:\n", f".clear_last:\n{load}"))
 
 
 PADDED = r"(\.aad_rest:.*?)vpsrlq +xmm9, xmm9, 0x08 "
-IV_BITS = "vmovq       xmm3, rdx\n"
+IV_BITS = "vmovq xmm3, rdx\n"
 
-PAIR = """    cmp r12, 16
-    jne .fine
-    cmp r8, 16
-    je .refused
+PAIR = """ cmp r12, 16
+ jne .fine
+ cmp r8, 16
+ je .refused
 .fine:
 """
 """Text of 16 bytes is proved behind AAD of 32."""
 
-SPIN = "    mov ecx, 3\n.spin:\n    sub ecx, 1\n    cmp ecx, 0\n    jne .spin\n"
+SPIN = " mov ecx, 3\n.spin:\n sub ecx, 1\n cmp ecx, 0\n jne .spin\n"
 
 HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
     # A loop that moves no pointer cuts before the output's beginning is known to be one.
@@ -77,7 +77,7 @@ HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
     ),
     # What is proved behind the answer, for one alignment of the stack, holds for that one.
     "aligned for one stack of four": (
-        "open", aligned("    vmovdqa ymm12, [rsp + 16]\n    vzeroupper\n"), aligned(""),
+        "open", aligned(" vmovdqa ymm12, [rsp + 16]\n vzeroupper\n"), aligned(""),
         MEMORY, "load from stack needs 32-byte alignment, which is not assured",
     ),
     "a condition on 32 bits": (
@@ -96,80 +96,80 @@ HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
     "bytes of the tag compared one after the other": (
         "open",
         put(
-            ("vpshufd     xmm1, xmm0, 0x4e\n",
-             "vmovd eax, xmm0\n    cmp rax, 0\n    jne .differs\n    vpshufd xmm1, xmm0, 0x4e\n"),
+            ("vpshufd xmm1, xmm0, 0x4e\n",
+             "vmovd eax, xmm0\n cmp rax, 0\n jne .differs\n vpshufd xmm1, xmm0, 0x4e\n"),
             (DIFFERS, f"{DIFFERS}.differs:\n"),
         ),
         put((DIFFERS, f"{DIFFERS}.differs:\n")),
         TIMING, "a condition depends on a secret",
     ),
     "a condition on the tag once more": (
-        "open", put((".right:\n", ".right:\n    cmp rax, 0\n    jne .refused\n")),
-        put((".right:\n", ".right:\n    cmp r13, r13\n    jne .refused\n")),
+        "open", put((".right:\n", ".right:\n cmp rax, 0\n jne .refused\n")),
+        put((".right:\n", ".right:\n cmp r13, r13\n jne .refused\n")),
         TIMING, "a condition depends on a secret",
     ),
     "one byte of the tag fewer": (
         "open",
-        put(("vmovq       xmm1, r10\n    vp", "lea rcx, [r10 - 1]\n vmovq xmm1, rcx\n vp")),
-        put(("vmovq       xmm1, r10\n    vp", "lea rcx, [r10]\n vmovq xmm1, rcx\n vp")),
+        put(("vmovq xmm1, r10\n vp", "lea rcx, [r10 - 1]\n vmovq xmm1, rcx\n vp")),
+        put(("vmovq xmm1, r10\n vp", "lea rcx, [r10]\n vmovq xmm1, rcx\n vp")),
         TIMING, "a condition depends on a secret",
     ),
     "the right tag is given away": (
-        "open", put((CLEARED, f"{CLEARED}    vmovdqu [r13 - 16], xmm1\n")),
-        put((CLEARED, f"{CLEARED}    vmovdqu xmm1, [rsp]\n")),
+        "open", put((CLEARED, f"{CLEARED} vmovdqu [r13 - 16], xmm1\n")),
+        put((CLEARED, f"{CLEARED} vmovdqu xmm1, [rsp]\n")),
         MEMORY, "store to 16 bytes of output that start 16 before it",
     ),
     "the status is a byte of the tag": (
-        "open", put((f"{CLEARED}    mov         eax, 0x01", f"{CLEARED}    vmovd eax, xmm1")),
-        put((f"{CLEARED}    mov         eax, 0x01", f"{CLEARED}    mov eax, 2\n sub eax, 1")),
+        "open", put((f"{CLEARED} mov eax, 0x01", f"{CLEARED} vmovd eax, xmm1")),
+        put((f"{CLEARED} mov eax, 0x01", f"{CLEARED} mov eax, 2\n sub eax, 1")),
         FUNCTION, "the status is wrong, not 1",
     ),
     "text is written behind the zeros": (
-        "open", put((CLEARED, f"{CLEARED}    mov byte [rbp - 1], 1\n")),
-        put((CLEARED, f"{CLEARED}    mov rbp, 0\n")),
+        "open", put((CLEARED, f"{CLEARED} mov byte [rbp - 1], 1\n")),
+        put((CLEARED, f"{CLEARED} mov rbp, 0\n")),
         MEMORY, "store to 1 bytes of output that start 1 before it",
     ),
     "zeros that end a byte early": (
         "open",
-        put(("and         r14, 0x01\n    cmp         r14, 0x00\n    je ", "jmp ")),
-        put(("and         r14, 0x01\n    cmp         r14, 0x00\n    je ",
-                   "and         r14, 0x01\n    cmp         r14, 0x00\n    jbe ")),
+        put(("and r14, 0x01\n cmp r14, 0x00\n je ", "jmp ")),
+        put(("and r14, 0x01\n cmp r14, 0x00\n je ",
+                   "and r14, 0x01\n cmp r14, 0x00\n jbe ")),
         FUNCTION, "the output at 0 is not written",
     ),
     "zeros that end a byte late": (
-        "open", put((DIFFERS, f"{DIFFERS}    add r14, 1\n")),
-        put((DIFFERS, f"{DIFFERS}    add r14, 0\n")),
+        "open", put((DIFFERS, f"{DIFFERS} add r14, 1\n")),
+        put((DIFFERS, f"{DIFFERS} add r14, 0\n")),
         MEMORY, "store to 1 bytes of output that end 1 beyond it",
     ),
     # Totals, where loops have been cut.
     "a total that the loop counts down": (
-        "seal", put((".group:\n", ".group:\n    sub r12, 32\n")),
-        put((".group:\n", ".group:\n    mov rcx, r12\n    add rcx, 32\n")),
+        "seal", put((".group:\n", ".group:\n sub r12, 32\n")),
+        put((".group:\n", ".group:\n mov rcx, r12\n add rcx, 32\n")),
         FUNCTION, "the tag is wrong",
     ),
     "the length of the text for that of the AAD": (
-        "seal", put(("shl         r8, 0x03 ", "mov r8, r12\n    shl r8, 3 ;")),
-        put(("shl         r8, 0x03 ", "mov rcx, r8\n    mov r8, rcx\n    shl r8, 3 ;")),
+        "seal", put(("shl r8, 0x03 ", "mov r8, r12\n shl r8, 3 ;")),
+        put(("shl r8, 0x03 ", "mov rcx, r8\n mov r8, rcx\n shl r8, 3 ;")),
         FUNCTION, "the tag is wrong",
     ),
     "what is left of the text for its length": (
-        "seal", put(("shl         r12, 0x03 ", "mov r12, r10\n    shl r12, 3 ;")),
-        put(("shl         r12, 0x03 ", "add r12, r12\n    shl r12, 2 ;")),
+        "seal", put(("shl r12, 0x03 ", "mov r12, r10\n shl r12, 3 ;")),
+        put(("shl r12, 0x03 ", "add r12, r12\n shl r12, 2 ;")),
         FUNCTION, "the tag is wrong",
     ),
     "the length of the text in 32 bits": (
-        "seal", put(("vmovq       xmm2, r12\n", "vmovd xmm2, r12d\n")),
-        put(("vmovq       xmm2, r12\n", "vmovq xmm2, r12\n    vmovdqa xmm2, xmm2\n")),
+        "seal", put(("vmovq xmm2, r12\n", "vmovd xmm2, r12d\n")),
+        put(("vmovq xmm2, r12\n", "vmovq xmm2, r12\n vmovdqa xmm2, xmm2\n")),
         OPEN, "the tag is wrong",
     ),
     "one pair of lengths, asked for before any loop": (
         "seal", put((".iv_ready:\n", f".iv_ready:\n{PAIR}")),
-        put((".iv_ready:\n", ".iv_ready:\n    cmp r12, 16\n")),
+        put((".iv_ready:\n", ".iv_ready:\n cmp r12, 16\n")),
         FUNCTION, "the status is wrong, not 0",
     ),
     "one pair of lengths, asked for behind all loops": (
         "seal", put((".tag:\n", f".tag:\n{PAIR}")),
-        put((".tag:\n", ".tag:\n    cmp r12, 16\n")),
+        put((".tag:\n", ".tag:\n cmp r12, 16\n")),
         FUNCTION, "the status is wrong, not 0",
     ),
     "AAD that is not padded with zeros": (
@@ -179,26 +179,26 @@ HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
         OPEN, "search: no invariant of the loop",
     ),
     "an IV whose length is in the other half of its block": (
-        "seal", put((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 8\n")),
-        put((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 0\n")),
+        "seal", put((IV_BITS, f"{IV_BITS} vpslldq xmm3, xmm3, 8\n")),
+        put((IV_BITS, f"{IV_BITS} vpslldq xmm3, xmm3, 0\n")),
         FUNCTION, "the tag: sbox of a product",
     ),
     "a state that begins with ones": (
-        "seal", put(("vpxor       xmm3, xmm3, xmm3\n    mov         r11, r8",
-                           "vpcmpeqd xmm3, xmm3, xmm3\n    mov r11, r8")),
-        put(("vpxor       xmm3, xmm3, xmm3\n    mov         r11, r8",
-                   "vpsrldq xmm3, xmm3, 16\n    mov r11, r8")),
+        "seal", put(("vpxor xmm3, xmm3, xmm3\n mov r11, r8",
+                           "vpcmpeqd xmm3, xmm3, xmm3\n mov r11, r8")),
+        put(("vpxor xmm3, xmm3, xmm3\n mov r11, r8",
+                   "vpsrldq xmm3, xmm3, 16\n mov r11, r8")),
         FUNCTION, "the tag",
     ),
     "the tag written before a length is refused": (
-        "seal", put((".refused:\n", ".refused:\n    mov byte [rax], 0\n")),
-        put((".refused:\n", ".refused:\n    xor eax, eax\n")),
+        "seal", put((".refused:\n", ".refused:\n mov byte [rax], 0\n")),
+        put((".refused:\n", ".refused:\n xor eax, eax\n")),
         OPEN, "something is written, though the call is refused",
     ),
     # The operand of a NOP is no address; that of a prefetch is one.
     "a prefetch at the tag": (
-        "seal", put((TAG, f"vmovq rcx, xmm0\n    prefetcht0 [rcx]\n    {TAG}")),
-        put((TAG, f"vmovq rcx, xmm0\n    nop dword [rcx + rcx]\n    {TAG}")),
+        "seal", put((TAG, f"vmovq rcx, xmm0\n prefetcht0 [rcx]\n {TAG}")),
+        put((TAG, f"vmovq rcx, xmm0\n nop dword [rcx + rcx]\n {TAG}")),
         TIMING, "an address depends on a secret",
     ),
 }  # fmt: skip
@@ -235,7 +235,7 @@ def test_nothing_secret_is_left_on_any_way_out(label: str) -> None:
     kernel = replace(SMALL, wipe=True)
     head, entry, tail = text_of(kernel).partition(f"\n{kernel.name}_open:\n")
     before, at, after = tail.partition(f"\n{label}\n")
-    wipe = re.search(r"    vpxor +xmm1, xmm1, xmm1 +; wipe\n", after)
+    wipe = re.search(r" vpxor +xmm1, xmm1, xmm1 +; wipe\n", after)
     assert wipe is not None
     kept = after[: wipe.start()] + after[wipe.end() :]
     refutation = proved(kernel, head + entry + before + at + kept, "open").refutation

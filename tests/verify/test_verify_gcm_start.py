@@ -23,47 +23,47 @@ from helpers.planting import put
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category
 
-PHASE, SET_PHASE = "mov         eax, 0x01\n", "mov         [rsi + 80], rax"
-ZEROED = "vmovdqu     [rsi + 80], xmm1                    ; no message\n"
-STEP = f"vpaddd      xmm1, xmm1, [rel {AVX.name}_one]"
-COUNTER = "vmovdqu     [rsi + 16], xmm1                    ; the counter block of the text\n"
-KEPT = "vmovdqu     [rsi + 32], xmm0                    ; E_K(J_0)"
-MOST = "cmp         rcx, rax\n    ja          .refused\n"
-AGAIN = "jae         .whole\n"
-ZERO = "vpxor       xmm2, xmm2, xmm2\n    mov         r9"
-SECOND = "vpxor xmm2, xmm2, xmm2\n    vpxor xmm9, xmm9, xmm9\n    mov r9"
-LOADED = "vmovdqu     xmm3, [rdx]                         ; C, bytes as in memory\n"
-STEPPED = "add         rdx, 0x10 "
-TOGETHER = (".after_whole:\n", ".after_whole:\n    vpxor xmm2, xmm2, xmm9\n")
-HASHED = "vpshufb     xmm0, xmm2, xmm0                    ; J_0\n"
-COUNTED = f"""    vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
-    {{}} xmm0, xmm0, [rel {AVX.name}_one]
-    vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
+PHASE, SET_PHASE = "mov eax, 0x01\n", "mov [rsi + 80], rax"
+ZEROED = "vmovdqu [rsi + 80], xmm1 ; no message\n"
+STEP = f"vpaddd xmm1, xmm1, [rel {AVX.name}_one]"
+COUNTER = "vmovdqu [rsi + 16], xmm1 ; the counter block of the text\n"
+KEPT = "vmovdqu [rsi + 32], xmm0 ; E_K(J_0)"
+MOST = "cmp rcx, rax\n ja .refused\n"
+AGAIN = "jae .whole\n"
+ZERO = "vpxor xmm2, xmm2, xmm2\n mov r9"
+SECOND = "vpxor xmm2, xmm2, xmm2\n vpxor xmm9, xmm9, xmm9\n mov r9"
+LOADED = "vmovdqu xmm3, [rdx] ; C, bytes as in memory\n"
+STEPPED = "add rdx, 0x10 "
+TOGETHER = (".after_whole:\n", ".after_whole:\n vpxor xmm2, xmm2, xmm9\n")
+HASHED = "vpshufb xmm0, xmm2, xmm0 ; J_0\n"
+COUNTED = f""" vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
+ {{}} xmm0, xmm0, [rel {AVX.name}_one]
+ vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
 """
-SEVERAL = "    cmp r9, 32\n    jb .whole\n"
+SEVERAL = " cmp r9, 32\n jb .whole\n"
 NEXT = """.whole:
-    mov r10, rdx
-    cmp r9, 48
-    jb .one
-    lea r10, [rdx + {}]
+ mov r10, rdx
+ cmp r9, 48
+ jb .one
+ lea r10, [rdx + {}]
 .one:
 """
 LONG = """jb .after_whole
-    mov rax, 1 << {}
-    cmp r9, rax
-    jb .whole
+ mov rax, 1 << {}
+ cmp r9, rax
+ jb .whole
 """
 TWICE = """jb .after_whole
-    mov rax, {}
-    cmp rcx, rax
-    jne .whole
-    sub rdx, 16
-    jmp .whole
+ mov rax, {}
+ cmp rcx, rax
+ jne .whole
+ sub rdx, 16
+ jmp .whole
 """
 
 START: dict[str, tuple[Edit, Edit, Category, str]] = {
     "text may come, and no AAD": (
-        put((PHASE, "mov eax, 2\n")), put((PHASE, "mov eax, 2\n    sub eax, 1\n")),
+        put((PHASE, "mov eax, 2\n")), put((PHASE, "mov eax, 2\n sub eax, 1\n")),
         FUNCTION, "byte 80 of the state is wrong",
     ),
     "a phase of 4 bytes where others stood": (
@@ -72,28 +72,28 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         FUNCTION, "byte 80 of the state is not written",
     ),
     "the lengths are those that stood there": (
-        put(("vmovdqu     [rsi + 64], xmm1", "")),
-        put(("vmovdqu     [rsi + 64], xmm1", "vmovq [rsi + 64], xmm1\n    vmovq [rsi + 72], xmm1")),
+        put(("vmovdqu [rsi + 64], xmm1", "")),
+        put(("vmovdqu [rsi + 64], xmm1", "vmovq [rsi + 64], xmm1\n vmovq [rsi + 72], xmm1")),
         FUNCTION, "byte 64 of the state is not written",
     ),
     "the length of the IV for that of the AAD": (
-        put((ZEROED, f"mov [rsi + 64], rcx\n    {ZEROED}")),
-        put((ZEROED, f"mov [rsi + 88], rcx\n    {ZEROED}")),
+        put((ZEROED, f"mov [rsi + 64], rcx\n {ZEROED}")),
+        put((ZEROED, f"mov [rsi + 88], rcx\n {ZEROED}")),
         FUNCTION, "byte 64 of the state is wrong",
     ),
     "the sum is what stood there": (
-        put(("vmovdqu     [rsi], xmm1", "vmovdqu     [rsi + 16], xmm1")),
-        put(("vmovdqu     [rsi], xmm1", "vmovdqu     [rsi], ymm1")),
+        put(("vmovdqu [rsi], xmm1", "vmovdqu [rsi + 16], xmm1")),
+        put(("vmovdqu [rsi], xmm1", "vmovdqu [rsi], ymm1")),
         FUNCTION, "byte 0 of the state is not written",
     ),
     "the text begins at J_0": (
-        put((STEP, "")), put((STEP, f"vpxor xmm3, xmm3, xmm3\n    {STEP}")),
+        put((STEP, "")), put((STEP, f"vpxor xmm3, xmm3, xmm3\n {STEP}")),
         FUNCTION, "byte 16 of the state is wrong",
     ),
     "a counter of 64 bits": (
         put((STEP, STEP.replace("vpaddd", "vpaddq"))),
-        put((STEP, STEP.replace("xmm1, [", "[").replace("vpaddd      xmm1, ", "vmovdqu xmm3, ")
-             + "\n    vpaddd xmm1, xmm3, xmm1")),
+        put((STEP, STEP.replace("xmm1, [", "[").replace("vpaddd xmm1, ", "vmovdqu xmm3, ")
+             + "\n vpaddd xmm1, xmm3, xmm1")),
         FUNCTION, "byte 16 of the state: an addition of secrets",
     ),
     "E_K(J_0) where the keystream is": (
@@ -103,38 +103,38 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         FUNCTION, "byte 32 of the state is wrong",
     ),
     "E_K of the first block of text": (
-        behind((COUNTER, "    vmovdqa xmm0, xmm1\n")),
-        behind((COUNTER, "    vmovdqa xmm0, xmm0\n")),
+        behind((COUNTER, " vmovdqa xmm0, xmm1\n")),
+        behind((COUNTER, " vmovdqa xmm0, xmm0\n")),
         FUNCTION, "byte 32 of the state is wrong",
     ),
     "J_0 itself for E_K(J_0)": (
-        behind((COUNTER, "    vmovdqa xmm6, xmm0\n"),
-               (f"{KEPT}\n", "    vmovdqu [rsi + 32], xmm6\n")),
-        behind((COUNTER, "    vmovdqa xmm6, xmm0\n"),
-               (f"{KEPT}\n", "    vmovdqu [rsi + 32], xmm0\n")),
+        behind((COUNTER, " vmovdqa xmm6, xmm0\n"),
+               (f"{KEPT}\n", " vmovdqu [rsi + 32], xmm6\n")),
+        behind((COUNTER, " vmovdqa xmm6, xmm0\n"),
+               (f"{KEPT}\n", " vmovdqu [rsi + 32], xmm0\n")),
         FUNCTION, "byte 32 of the state is wrong",
     ),
     # Lengths.
     "an IV of 2^61 bytes": (
         put(("2305843009213693951", "2305843009213693952")),
         put(("2305843009213693951", "2305843009213693952"),
-            ("ja          .refused", "jae .refused")),
+            ("ja .refused", "jae .refused")),
         OPEN, "the status is wrong, not 2",
     ),
     "an IV of no bytes": (
-        put(("je          .refused\n", "\n")),
-        put(("cmp         rcx, 0x00\n    je          .refused\n",
-             "test rcx, rcx\n    jz .refused\n")),
+        put(("je .refused\n", "\n")),
+        put(("cmp rcx, 0x00\n je .refused\n",
+             "test rcx, rcx\n jz .refused\n")),
         MEMORY, "load from 1 bytes of iv that end 1 beyond it",
     ),
     "13 bytes are taken for 12": (
-        put(("cmp         rcx, 0x0c\n    jne ", "lea r8, [rcx - 12]\n    cmp r8, 1\n    ja ")),
-        put(("cmp         rcx, 0x0c\n    jne ", "lea r8, [rcx - 12]\n    cmp r8, 0\n    ja ")),
+        put(("cmp rcx, 0x0c\n jne ", "lea r8, [rcx - 12]\n cmp r8, 1\n ja ")),
+        put(("cmp rcx, 0x0c\n jne ", "lea r8, [rcx - 12]\n cmp r8, 0\n ja ")),
         OPEN, "a counter that nobody knows",
     ),
     "the length of the IV in 32 bits": (
-        put(("shl         rcx, 0x03", "shl ecx, 3")),
-        put(("shl         rcx, 0x03", "shl rcx, 1\n shl rcx, 2")),
+        put(("shl rcx, 0x03", "shl ecx, 3")),
+        put(("shl rcx, 0x03", "shl rcx, 1\n shl rcx, 2")),
         OPEN, "a counter that nobody knows",
     ),
     "long IVs end early": (
@@ -147,77 +147,77 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     ),
     # Flags of the comparison before the last.
     "whether a part is left, by stale flags": (
-        put(("cmp         r9, 0x00\n    je ", "je ")),
-        put(("cmp         r9, 0x00\n    je ", "test r9, r9\n    je ")),
+        put(("cmp r9, 0x00\n je ", "je ")),
+        put(("cmp r9, 0x00\n je ", "test r9, r9\n je ")),
         MEMORY, "of iv that end 1 beyond it",
     ),
     # Refusals and the status.
     "the phase is erased, though a length is refused": (
-        behind((REFUSED, "    mov qword [rsi + 80], 0\n")), behind((REFUSED, "    mov eax, 0\n")),
+        behind((REFUSED, " mov qword [rsi + 80], 0\n")), behind((REFUSED, " mov eax, 0\n")),
         FUNCTION, "something is written, though the call is refused",
     ),
     "a refusal is done": (
-        put(("mov         eax, 0x02", "mov eax, 0")),
-        put(("mov         eax, 0x02", "mov eax, 1\n add eax, 1")),
+        put(("mov eax, 0x02", "mov eax, 0")),
+        put(("mov eax, 0x02", "mov eax, 1\n add eax, 1")),
         FUNCTION, "the status is wrong, not 2",
     ),
     "done is 1": (
-        put(("mov         eax, 0x00", "")), put(("mov         eax, 0x00", "sub eax, eax")),
+        put(("mov eax, 0x00", "")), put(("mov eax, 0x00", "sub eax, eax")),
         FUNCTION, "the status is wrong",
     ),
     # Memory.
     "what the state was is read": (
-        behind((ENTRY, "    mov rax, [rsi + 80]\n")), behind((ZEROED, "    mov rax, [rsi + 80]\n")),
+        behind((ENTRY, " mov rax, [rsi + 80]\n")), behind((ZEROED, " mov rax, [rsi + 80]\n")),
         MEMORY, "load from stream, which has no initial content",
     ),
     "97 bytes of a state": (
-        behind((ZEROED, "    vmovdqu [rsi + 81], xmm1\n")),
-        behind((ZEROED, "    vmovdqu [rsi + 80], xmm1\n")),
+        behind((ZEROED, " vmovdqu [rsi + 81], xmm1\n")),
+        behind((ZEROED, " vmovdqu [rsi + 80], xmm1\n")),
         MEMORY, "store to 16 bytes of stream that end 1 beyond it",
     ),
     "a state that is aligned": (
-        put(("vmovdqu     [rsi + 48], xmm1", "vmovdqa [rsi + 48], xmm1")),
-        put(("vmovdqu     [rsi + 48], xmm1", "vmovups [rsi + 48], xmm1")),
+        put(("vmovdqu [rsi + 48], xmm1", "vmovdqa [rsi + 48], xmm1")),
+        put(("vmovdqu [rsi + 48], xmm1", "vmovups [rsi + 48], xmm1")),
         MEMORY, "needs 16-byte alignment",
     ),
     "12 bytes of an IV by 16": (
-        put(("vmovd       xmm1, [rdx + 8]", "vmovq xmm1, [rdx + 8]")),
-        put(("vmovd       xmm1, [rdx + 8]", "mov eax, [rdx + 8]\n    vmovd xmm1, eax")),
+        put(("vmovd xmm1, [rdx + 8]", "vmovq xmm1, [rdx + 8]")),
+        put(("vmovd xmm1, [rdx + 8]", "mov eax, [rdx + 8]\n vmovd xmm1, eax")),
         MEMORY, "load from 8 bytes of iv that end 4 beyond it",
     ),
     "the IV is written": (
-        behind((ENTRY, "    mov byte [rdx], 0\n")), behind((ENTRY, "    nop dword [rdx]\n")),
+        behind((ENTRY, " mov byte [rdx], 0\n")), behind((ENTRY, " nop dword [rdx]\n")),
         MEMORY, "store to iv, which is read-only",
     ),
     # Constant time.
     "an IV of zeros has a way of its own": (
-        behind((".other:\n", "    cmp byte [rdx], 0\n    je .refused\n")),
-        behind((".other:\n", "    cmp rcx, 0\n    je .refused\n")),
+        behind((".other:\n", " cmp byte [rdx], 0\n je .refused\n")),
+        behind((".other:\n", " cmp rcx, 0\n je .refused\n")),
         TIMING, "a condition depends on a secret",
     ),
     "a prefetch at E_K(J_0)": (
-        put((KEPT, f"vmovq rax, xmm0\n    prefetcht0 [rax]\n    {KEPT}")),
-        put((KEPT, f"vmovq rax, xmm0\n    {KEPT}")),
+        put((KEPT, f"vmovq rax, xmm0\n prefetcht0 [rax]\n {KEPT}")),
+        put((KEPT, f"vmovq rax, xmm0\n {KEPT}")),
         TIMING, "an address depends on a secret",
     ),
     # The convention.
     "a register of the caller's": (
-        behind((ENTRY, "    mov rbx, rcx\n")), behind((ENTRY, "    mov r10, rcx\n")),
+        behind((ENTRY, " mov rbx, rcx\n")), behind((ENTRY, " mov r10, rcx\n")),
         ABI, "rbx",
     ),
     "the direction of strings": (
-        behind((ENTRY, "    std\n")), behind((ENTRY, "    xor r10d, r10d\n")),
+        behind((ENTRY, " std\n")), behind((ENTRY, " xor r10d, r10d\n")),
         OPEN, "std",
     ),
     # Against the induction over the IV's blocks, and what is named there.
     "what is left of the IV for its length": (
-        put((".lengths:\n", ".lengths:\n    mov rcx, r9\n")),
-        put((".lengths:\n", ".lengths:\n    mov r9, rcx\n    mov rcx, r9\n")),
+        put((".lengths:\n", ".lengths:\n mov rcx, r9\n")),
+        put((".lengths:\n", ".lengths:\n mov r9, rcx\n mov rcx, r9\n")),
         OPEN, "a counter that nobody knows",
     ),
     "the first of several blocks is not hashed": (
-        put((".whole:\n", f"{SEVERAL}    add rdx, 16\n    sub r9, 16\n.whole:\n")),
-        put((".whole:\n", f"{SEVERAL}    add rdx, 0\n    sub r9, 0\n.whole:\n")),
+        put((".whole:\n", f"{SEVERAL} add rdx, 16\n sub r9, 16\n.whole:\n")),
+        put((".whole:\n", f"{SEVERAL} add rdx, 0\n sub r9, 0\n.whole:\n")),
         OPEN, "a counter that nobody knows",
     ),
     "blocks of long IVs in another order": (
@@ -226,15 +226,15 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         OPEN, "a counter that nobody knows",
     ),
     "a second sum that holds the last block": (
-        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm9, xmm3\n    {STEPPED}"), TOGETHER),
-        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm8, xmm3\n    {STEPPED}"), TOGETHER),
+        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm9, xmm3\n {STEPPED}"), TOGETHER),
+        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm8, xmm3\n {STEPPED}"), TOGETHER),
         OPEN, "a counter that nobody knows",
     ),
     "a register of zeros that J_0 is added to": (
-        put((".other:\n", ".other:\n    vpxor xmm9, xmm9, xmm9\n"),
-            (STEPPED, f"vpcmpeqd xmm9, xmm9, xmm9\n    {STEPPED}"), TOGETHER),
-        put((".other:\n", ".other:\n    vpxor xmm9, xmm9, xmm9\n"),
-            (STEPPED, f"vpxor xmm9, xmm9, xmm9\n    {STEPPED}"), TOGETHER),
+        put((".other:\n", ".other:\n vpxor xmm9, xmm9, xmm9\n"),
+            (STEPPED, f"vpcmpeqd xmm9, xmm9, xmm9\n {STEPPED}"), TOGETHER),
+        put((".other:\n", ".other:\n vpxor xmm9, xmm9, xmm9\n"),
+            (STEPPED, f"vpxor xmm9, xmm9, xmm9\n {STEPPED}"), TOGETHER),
         OPEN, "a counter that nobody knows",
     ),
     "a hashed IV is counted on by two": (
@@ -243,17 +243,17 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         FUNCTION, "byte 16 of the state is wrong",
     ),
     "the sum is left where the IV has 12 bytes": (
-        put(("jmp         .ready\n", "vpxor xmm1, xmm1, xmm1\n    jmp .half\n"),
-            (".ready:\n", ".ready:\n    vpxor xmm1, xmm1, xmm1\n    vmovdqu [rsi], xmm1\n.half:\n"),
-            ("vmovdqu     [rsi], xmm1                         ; no message\n", "")),
-        put((".ready:\n", ".ready:\n    vpxor xmm1, xmm1, xmm1\n    vmovdqu [rsi], xmm1\n.half:\n"),
-            ("vmovdqu     [rsi], xmm1                         ; no message\n", "")),
+        put(("jmp .ready\n", "vpxor xmm1, xmm1, xmm1\n jmp .half\n"),
+            (".ready:\n", ".ready:\n vpxor xmm1, xmm1, xmm1\n vmovdqu [rsi], xmm1\n.half:\n"),
+            ("vmovdqu [rsi], xmm1 ; no message\n", "")),
+        put((".ready:\n", ".ready:\n vpxor xmm1, xmm1, xmm1\n vmovdqu [rsi], xmm1\n.half:\n"),
+            ("vmovdqu [rsi], xmm1 ; no message\n", "")),
         FUNCTION, "byte 0 of the state is not written",
     ),
     "the state is the place of J_0 for a while": (
-        put((".ready:\n", ".ready:\n    vmovdqu [rsi + 64], xmm0\n"),
-            ("vmovdqu     [rsi + 64], xmm1", "")),
-        put((".ready:\n", ".ready:\n    vmovdqu [rsi + 64], xmm0\n")),
+        put((".ready:\n", ".ready:\n vmovdqu [rsi + 64], xmm0\n"),
+            ("vmovdqu [rsi + 64], xmm1", "")),
+        put((".ready:\n", ".ready:\n vmovdqu [rsi + 64], xmm0\n")),
         FUNCTION, "byte 64 of the state is wrong",
     ),
     "aligned for one stack of four": (
@@ -266,19 +266,19 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
 
 EXACT: dict[str, tuple[Edit, Edit, Category, str]] = {
     "12 bytes of an IV by 16": (
-        put(("vmovd       xmm1, [rdx + 8]", "vmovq xmm1, [rdx + 8]")),
-        put(("vmovd       xmm1, [rdx + 8]", "lea r9, [rdx + 8]\n    vmovd xmm1, [r9]")),
+        put(("vmovd xmm1, [rdx + 8]", "vmovq xmm1, [rdx + 8]")),
+        put(("vmovd xmm1, [rdx + 8]", "lea r9, [rdx + 8]\n vmovd xmm1, [r9]")),
         MEMORY, "of iv that end 4 beyond it",
     ),
     "bytes that an IV has twice": (
-        put(("vpshufb     xmm4, xmm4, [r8 + 24]", "vpshufb xmm4, xmm4, [r8 + 25]")),
-        put(("vpshufb     xmm4, xmm4, [r8 + 24]",
-             "vmovdqu xmm5, [r8 + 24]\n    vpshufb xmm4, xmm4, xmm5")),
+        put(("vpshufb xmm4, xmm4, [r8 + 24]", "vpshufb xmm4, xmm4, [r8 + 25]")),
+        put(("vpshufb xmm4, xmm4, [r8 + 24]",
+             "vmovdqu xmm5, [r8 + 24]\n vpshufb xmm4, xmm4, xmm5")),
         OPEN, "a counter that nobody knows",
     ),
     "a byte behind an IV": (
-        put(("vmovq       xmm4, [rdx + rax - 8]", "vmovq xmm4, [rdx + rax - 7]")),
-        put(("vmovq       xmm4, [rdx + rax - 8]", "lea r9, [rdx + rax]\n    vmovq xmm4, [r9 - 8]")),
+        put(("vmovq xmm4, [rdx + rax - 8]", "vmovq xmm4, [rdx + rax - 7]")),
+        put(("vmovq xmm4, [rdx + rax - 8]", "lea r9, [rdx + rax]\n vmovq xmm4, [r9 - 8]")),
         MEMORY, "load from 8 bytes of iv that end 1 beyond it",
     ),
 }  # fmt: skip

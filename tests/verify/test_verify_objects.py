@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers.attack_objects import ELF, FOLDER, assemble, refused, source, verdict
+from helpers.elf_patching import Patch
 from helpers.verify_objects import twisted_register
 
 from ghashgen.algebra.field.ghash import multiply_blocks
@@ -237,3 +238,27 @@ def test_gold_rewrites_how_a_function_of_a_split_stack_begins(tmp_path: Path) ->
         obj = assemble(source("section_split_stack"), tmp_path, fault)
         assert runs(tmp_path, obj, beside)
         assert runs(tmp_path, obj, beside, linker="gold") is not fault
+
+
+def test_gold_takes_symbol_0_for_none(tmp_path: Path) -> None:
+    can_run()
+    if shutil.which("ld.gold") is None:
+        pytest.skip("gold is missing")
+    obj = assemble(source("return_minus_one"), tmp_path, False)
+    assert runs(tmp_path, obj, linker="gold")
+    wrong = Patch(bytearray(obj.read_bytes()))
+    obj.write_bytes(wrong.symbol("", shndx=wrong.number(".rodata")).relocation(0, symbol=0).data)
+    assert not runs(tmp_path, obj, linker="gold")
+
+
+def test_gnu_ld_takes_any_note_for_a_promise(tmp_path: Path) -> None:
+    if shutil.which("ld") is None or shutil.which("readelf") is None:
+        pytest.skip("ld or readelf is missing")
+    version = subprocess.run(["ld", "--version"], check=True, capture_output=True)
+    if b"GNU ld" not in version.stdout:
+        pytest.skip("the linker is not GNU ld")
+    for fault in (False, True):
+        obj, out = assemble(source("endbr_other_note"), tmp_path, fault), tmp_path / "program"
+        subprocess.run(["ld", "-e", "attack_mul", str(obj), "-o", str(out)], check=True)
+        notes = subprocess.run(["readelf", "-n", str(out)], check=True, capture_output=True)
+        assert (b"IBT" in notes.stdout) is fault

@@ -2,6 +2,7 @@
 
 import ast
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
+from ghashgen.check.claims.hash import power_major
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.linear import Facts, Fork
@@ -32,7 +34,7 @@ from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.algebra import KINDS, Algebra
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.statements.hash import parse_cell, power_major
+from ghashgen.verify.statements.hash import parse_cell
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.target import X86_64
@@ -179,18 +181,18 @@ LENGTHS = Facts({"u": (32, 1000), "v": (32, 1000), "w": (1, 9)})
 
 def test_lengths_with_unknowns() -> None:
     facts, u, v = LENGTHS, unknown("u"), unknown("v")
-    assert facts.subtract(u, 16) == Linear(-16, (("u", 1),))
+    assert facts.add(u, 16, sign=-1) == Linear(-16, (("u", 1),))
     assert facts.add(Pointer("input", 0), u) == Pointer("input", u)
-    assert facts.subtract(Pointer("input", u), Pointer("input", parse("u-16"))) == 16
+    assert facts.add(Pointer("input", u), Pointer("input", parse("u-16")), sign=-1) == 16
     # Of the same range, and not the same number.
     assert facts.add(u, v) == parse("u+v")
-    assert facts.subtract(u, u) == 0
+    assert facts.add(u, u, sign=-1) == 0
     for first, second in ((u, 64), (u, v), (Pointer("input", u), Pointer("input", v))):
         with pytest.raises(Fork, match="may wrap around") as caught:
-            facts.subtract(first, second)
+            facts.add(first, second, sign=-1)
         # It is negative, or it is not.
         assert len(caught.value.cases) == 2
-    assert facts.subtract(Pointer("input", u), Pointer("output", u)) is None
+    assert facts.add(Pointer("input", u), Pointer("output", u), sign=-1) is None
     assert facts.mask_number(Linear(5, (("w", 64),)), 15) == 5
     with pytest.raises(Fork, match="the low bits") as caught:
         facts.mask_number(u, 15)
@@ -220,11 +222,8 @@ def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
 
 def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda memory, at: at // 16 + 1, 4, 0)
-    for name, value in changes.items():
-        setattr(region, name, value)
-    return Memory(
-        Terms(lambda kind, number: pytest.fail("no table")), Image(X86_64, (), {}), [region]
-    )
+    terms = Terms(lambda kind, number: pytest.fail("no table"))
+    return Memory(terms, Image(X86_64, (), {}), [replace(region, **changes)])  # type: ignore[arg-type]
 
 
 def test_loads_stay_inside() -> None:

@@ -157,6 +157,10 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     "a relocation to nothing": (
         lambda p: p.relocation(0, symbol=0), UNSUPPORTED, "what another object defines"
     ),
+    "a constant at the symbol that is none": (
+        lambda p: p.symbol("", shndx=p.number(".rodata")).relocation(0, symbol=0),
+        ELF, "number 0 is no symbol",
+    ),
     "a function of threads": (lambda p: p.symbol("attack_mul", info=0x16), ELF, "STT_TLS"),
     "a common function": (lambda p: p.symbol("attack_mul", shndx=0xFFF2), ELF, "SHN_COMMON"),
     "a function at a number": (lambda p: p.symbol("attack_mul", shndx=0xFFF1), ELF, "SHN_ABS"),

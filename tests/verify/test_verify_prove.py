@@ -286,16 +286,16 @@ def test_a_missing_symbol_is_named() -> None:
 
 def test_a_proof_speaks_in_words_and_in_data() -> None:
     good = prove_object(original("natural"), spec("natural"))
-    assert "natural_mul: 15 instructions followed" in good.report()
+    assert "natural_mul: 15 instructions followed" in report(good)
     assert proof_data(good)["functions"][0]["theorems"][0]["what"] == "function"
     wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
     bad = prove_object(wrong, only(spec("foreign"), "update"))
     # Nobody need explain it: it is refused all the same, and may go to another process.
-    assert "the state is wrong" in pickle.loads(pickle.dumps(bad)).report()
+    assert "the state is wrong" in report(pickle.loads(pickle.dumps(bad)))
     explain(bad.refutation)
-    assert "NOT proved" in bad.report()
-    assert "monomial that is missing: B3." in bad.report()
-    assert pickle.loads(pickle.dumps(bad)).report() == bad.report()
+    assert "NOT proved" in report(bad)
+    assert "monomial that is missing: B3." in report(bad)
+    assert report(pickle.loads(pickle.dumps(bad))) == report(bad)
     data = proof_data(bad)["refutation"]
     assert data["category"] == "function"
     assert data["length"] == 64

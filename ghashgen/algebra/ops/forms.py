@@ -91,17 +91,18 @@ def _xor(a: int, b: int) -> int:
 
 def _apply(value: int, moves: Moves, stride: int) -> int:
     """Return the packed `value`, rows of `stride` bits, with every row moved."""
-
-    def compute() -> int:
-        out = 0
-        for shift, keep in moves:
-            moved = value << shift * stride if shift >= 0 else value >> -shift * stride
-            out ^= moved & _spread_mask(keep, stride)
-        return out
-
     if value.bit_length() < LARGE:
-        return compute()
-    return _SHARED.once(("moves", id(value), moves, stride), value, 0, compute)
+        return _moved(value, moves, stride) if value else 0
+    key = "moves", id(value), moves, stride
+    return _SHARED.once(key, value, 0, lambda: _moved(value, moves, stride))
+
+
+def _moved(value: int, moves: Moves, stride: int) -> int:
+    out = 0
+    for shift, keep in moves:
+        moved = value << shift * stride if shift >= 0 else value >> -shift * stride
+        out ^= moved & _spread_mask(keep, stride)
+    return out
 
 
 @cache

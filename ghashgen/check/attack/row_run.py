@@ -126,7 +126,7 @@ def row_result(case: Case) -> Machine:
     def content(memory: Memory, at: int) -> Lane | None:
         return terms.variable(f"m{at // 16}") if at // 16 in case.cells else known(memory, at)
 
-    region.content = content
+    m.memory.regions[cases.BUFFER] = replace(region, content=content)
     if case.flags:
         one = Open(Why.UNDEFINED, True)
         m.flags = Flags(one, one, one, one, one)

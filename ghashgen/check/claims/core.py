@@ -73,7 +73,7 @@ def of_file(kind: type[FunctionSpec], file: StatedFile, cells: Cells) -> dict[st
     Raises:
         GhashgenError: an operation is unknown, or a parameter is wrong.
     """
-    return {
+    stated = {
         "name": file.name,
         "abi": file.abi,
         "blocks": file.blocks,
@@ -83,6 +83,34 @@ def of_file(kind: type[FunctionSpec], file: StatedFile, cells: Cells) -> dict[st
         "table_align": file.table_align,
         "wipe": file.wipe,
     }
+    _check(stated)
+    return stated
+
+
+ABIS = ("sysv", "win64")
+
+
+def _check(stated: Mapping[str, Any]) -> None:
+    """Check what a file says of its table, of its group and of its convention.
+
+    The prover would take it as it is: each access to the table is checked all the same.
+
+    Raises:
+        GhashgenError: it makes no sense.
+    """
+    if stated["abi"] not in ABIS:
+        raise GhashgenError(f"no ABI {stated['abi']!r}", f"ABIs are {', '.join(ABIS)}")
+    if stated["blocks"] < 1:
+        raise GhashgenError(f"{stated['blocks']} blocks per group", "a group has 1 block or more")
+    if BLOCK_BYTES * len(stated["cells"]) > stated["table_bytes"]:
+        raise GhashgenError(
+            f"{len(stated['cells'])} cells do not fit in {stated['table_bytes']} bytes",
+            "set table_bytes to 16 times the cells, or more",
+        )
+    if stated["table_align"] < 1 or stated["table_align"] & stated["table_align"] - 1:
+        raise GhashgenError(
+            f"a table alignment of {stated['table_align']} bytes", "alignments are powers of two"
+        )
 
 
 def of_kernel(

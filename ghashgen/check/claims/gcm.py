@@ -14,6 +14,7 @@ class GcmFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True)
     order: str
     cells: tuple[str, ...]
     untouched: bool = False
+    any_tag: bool = False
 
 
 def stated(file: GcmFile) -> GcmSpec:
@@ -24,7 +25,11 @@ def stated(file: GcmFile) -> GcmSpec:
     """
     common = of_file(GcmFunction, file, tuple(map(parse_cell, file.cells)))
     return GcmSpec(
-        key_bits=file.key_bits, order=order_of(file.order), untouched=file.untouched, **common
+        key_bits=file.key_bits,
+        order=order_of(file.order),
+        untouched=file.untouched,
+        any_tag=file.any_tag,
+        **common,
     )
 
 
@@ -35,8 +40,13 @@ def emitted(built: Emitted) -> GcmSpec:
         GhashgenError: the prover has no statement for a function that it exports.
     """
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
-    order = Order(kernel.order)
-    return GcmSpec(key_bits=kernel.key, order=order, untouched=kernel.keeps_output, **common)
+    return GcmSpec(
+        key_bits=kernel.key,
+        order=Order(kernel.order),
+        untouched=kernel.keeps_output,
+        any_tag=kernel.tags == "any",
+        **common,
+    )
 
 
 CLAIMS = Claims("gcm", GcmSpec, GcmFile, stated, emitted)

@@ -3,7 +3,7 @@
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.claims.core import Claims, Emitted, StatedFile, of_file, of_kernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec, parse_cell, power_major
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec, parse_cell
 
 
 class HashFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,6 +32,11 @@ def stated(file: HashFile) -> KernelSpec:
         cells = power_major(file.entries or (), file.blocks)
     common = of_file(FunctionSpec, file, cells)
     return KernelSpec(order=order_of(file.order), op=file.op, **common)
+
+
+def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
+    """Return the cells of a table that holds all entries of H^1, then all of H^2, and so on."""
+    return tuple((kind, power) for power in range(1, powers + 1) for kind in entries)
 
 
 def order_of(text: str) -> Order:

@@ -4,7 +4,6 @@ The right text is pyca's AES-CTR. Its counter has 128 bits, so a text is cut whe
 """
 
 import random
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -26,7 +25,7 @@ from ghashgen.check.validation.ciphers import (
 )
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.check.validation.trials import INIT, Part, Trial, run
+from ghashgen.check.validation.trials import INIT, Part, Trial, validated
 from ghashgen.check.validation.turns import lengths, on_both_sides
 from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.run.built import Built
@@ -176,24 +175,6 @@ def validator(
 
 def validate_one(runner: Runner, built: Built[CtrKernel], bound: int) -> Validation:
     """Validate one kernel; a function without trials is a failure."""
-    start, kernel, cases = time.perf_counter(), built.kernel, 0
-    failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
-    try:
-        for name in built.exported:
-            if name in SUITES:
-                trials = SUITES[name](kernel.key_bytes, kernel.blocks, bound, runner.sample)
-                made, found = run(runner, built, trials)
-                cases += made
-                failures += found
-        failures += runner.check(built)
-    except GhashgenError as error:
-        failures.append(str(error))
-    return Validation(
-        name=kernel.name,
-        isa=kernel.isa,
-        how=runner.how,
-        cases=cases,
-        longest_tail=tail_bound(kernel.blocks),
-        seconds=time.perf_counter() - start,
-        failures=tuple(failures),
-    )
+    kernel, known = built.kernel, [name for name in built.exported if name in SUITES]
+    every = (SUITES[n](kernel.key_bytes, kernel.blocks, bound, runner.sample) for n in known)
+    return validated(runner, built, every, SUITES)

@@ -1,6 +1,5 @@
 """Validates kernels in a host's layout: the trials of a hash and of AES-GCM, as the host calls."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,10 +14,9 @@ from ghashgen.check.validation.gcm.oracle import Key
 from ghashgen.check.validation.gcm.validator import SUITES, Wanted
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.check.validation.trials import Part, Trial, run
+from ghashgen.check.validation.trials import Part, Trial, validated
 from ghashgen.kernels.given.kernel import GivenKernel
 from ghashgen.run.built import Built
-from ghashgen.support.errors import GhashgenError
 
 _ROLES = {
     "table": "table",
@@ -28,10 +26,10 @@ _ROLES = {
     "out": "output",
     "counter": "first_counter",
 }
-"""What the names of our own parameters are to a host."""
+"""The role of each of our own parameters, by its name, in a host's interface."""
 
 _GARBAGE = b"\xa5"
-"""Fills the round keys that a shorter key has not."""
+"""Fills the round keys that a shorter key lacks."""
 
 
 def halves(h: bytes) -> bytes:
@@ -87,21 +85,4 @@ def validator(
 
 def validate_one(runner: Runner, built: Built[GivenKernel]) -> Validation:
     """Validate one kernel; each function has trials."""
-    start, cases, failures = time.perf_counter(), 0, list[str]()
-    try:
-        for trials in _trials(runner, built):
-            made, found = run(runner, built, trials)
-            cases += made
-            failures += found
-        failures += runner.check(built)
-    except GhashgenError as error:
-        failures.append(str(error))
-    return Validation(
-        name=built.kernel.name,
-        isa=built.kernel.isa,
-        how=runner.how,
-        cases=cases,
-        longest_tail=tail_bound(built.kernel.blocks),
-        seconds=time.perf_counter() - start,
-        failures=tuple(failures),
-    )
+    return validated(runner, built, _trials(runner, built), {*hashes.SUITES, *SUITES})

@@ -1,14 +1,18 @@
 """A call of a function, its expected results, and the comparison."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
+from ghashgen.check.validation.cases import tail_bound
+from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.kernels.core import Function, Table, Word
 from ghashgen.run.arguments import Answer, Arguments, Memory, Values, in_place
+from ghashgen.run.built import Built
 from ghashgen.run.callee import Callee, arguments_of
 from ghashgen.support.errors import GhashgenError
 
@@ -123,6 +127,40 @@ def run(runner: Runner, callee: Callee, trials: Iterable[Trial]) -> tuple[int, l
         if wrong := list(faults(runner, callee, some)):
             return made, wrong
     return made, []
+
+
+def validated(
+    runner: Runner,
+    built: Built[Any],
+    every: Iterable[Iterable[Trial]],
+    suites: Container[str],
+    placed: Callable[[], dict[str, list[Arguments]]] = dict,
+) -> Validation:
+    """Validate one kernel by the trials of its functions, and by calls at every place.
+
+    A function that is not in `suites` has no trials, which is a failure. `placed` returns more
+    calls to make at every place.
+    """
+    start, cases = time.perf_counter(), 0
+    failures = [f"nothing validates {name}" for name in built.exported if name not in suites]
+    try:
+        for some in every:
+            made, found = run(runner, built, some)
+            cases += made
+            failures += found
+        failures += runner.check(built, placed())
+    except GhashgenError as error:
+        failures.append(str(error))
+    kernel = built.kernel
+    return Validation(
+        name=kernel.name,
+        isa=kernel.isa,
+        how=runner.how,
+        cases=cases,
+        longest_tail=tail_bound(kernel.blocks),
+        seconds=time.perf_counter() - start,
+        failures=tuple(failures),
+    )
 
 
 def faults(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ghashgen.arch.registry import DEFAULT, arches, syntaxes
+from ghashgen.arch.registry import DEFAULT, arches, formats, syntaxes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import brought, families
@@ -218,18 +218,13 @@ def target_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
-def formats_known() -> tuple[str, ...]:
-    """Return the object formats of every architecture, each once."""
-    return tuple({name: 0 for arch in arches().values() for name in arch.formats})
-
-
 format_option = click.option(
     "--format",
     "fmt",
     default="",
     help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
     "win64.",
-    shell_complete=one_of(formats_known),
+    shell_complete=one_of(formats),
 )
 
 threads_option = click.option(

@@ -17,7 +17,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.output.dispatcher import recorded
-from ghashgen.records.core import FIXED_SIZES, size_name
+from ghashgen.records.core import FIXED_SIZES, messages_of, size_name
 from ghashgen.records.cpus import CORES, title_of
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
@@ -263,9 +263,8 @@ def _stored(record: str) -> str:
 
 def _said(speed: Speed, other: str, ways: Mapping[str, str]) -> list[str]:
     """Return a figure in words; `other` names another CPU that it was measured on."""
-    with_setup = {None: "", 1: "key set-up and "}.get(
-        speed.messages, f"1/{speed.messages} of key set-up and "
-    )
+    share = f"{messages_of(speed.mode)}/{speed.messages} of "
+    with_setup = f"{share if share != '1/1 of ' else ''}key set-up and " if speed.messages else ""
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES
     at = "" if fixed else f" at {size_name(speed.size)}"

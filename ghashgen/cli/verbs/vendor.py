@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from ghashgen.arch.registry import formats as known_formats
 from ghashgen.check import evidence, trial, vendoring
 from ghashgen.cli.hosts import host_of, kernels_of, list_hosts
 from ghashgen.cli.trial import show_trial
@@ -19,7 +20,6 @@ from ghashgen.cli.verbs.options import (
     choice_options_of,
     chosen_kernels,
     emission_target,
-    formats_known,
     json_option,
     one_of,
     print_json,
@@ -71,8 +71,8 @@ _REPROVE = "--reprove"
     "formats",
     multiple=True,
     help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
-    "win64. Several: a folder of kernels for each, in its platform's calling convention.",
-    shell_complete=one_of(formats_known),
+    "win64. Repeat it for a folder of kernels for each format, in its platform's convention.",
+    shell_complete=one_of(known_formats),
 )
 @threads_option
 @click.option(
@@ -102,7 +102,7 @@ _REPROVE = "--reprove"
 @click.option(
     "--exported",
     is_flag=True,
-    help="Let a shared library that the folder is linked into export its functions.",
+    help="Let shared libraries that link the folder export its functions.",
 )
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
@@ -263,10 +263,8 @@ def _require_formats(formats: Sequence[str], wanted: Wanted, host: Host) -> None
     if len({*formats}) < len(formats):
         raise GhashgenError("--format names one format twice", "name each once")
     if wanted.abi:
-        raise GhashgenError(
-            "with several formats, each has its platform's calling convention",
-            "leave out --abi",
-        )
+        why = "with several formats, each has its platform's calling convention"
+        raise GhashgenError(why, "leave out --abi")
     if host.build_files is not BUILD_FILES:
         raise GhashgenError(
             f"the build files of host {host.name} are for one format", "name one --format"

@@ -1,9 +1,10 @@
 """The key schedule of AES (FIPS 197, section 5.2).
 
 SubWord is AES's last round on a register that holds one word four times. Its columns are alike, so
-ShiftRows moves nothing, and adding its round key adds Rcon. RotWord is part of the shuffle that
-spreads the word. The words of a step are prefix sums of the previous step's words, each plus that
-word; two shifted additions compute them.
+ShiftRows moves nothing, and adding its round key adds Rcon. The words of a step are prefix sums of
+the previous step's words, each plus SubWord's; two shifted additions compute them. For 128 and 256
+bits (`_Ahead`) a step waits only for SubWord; otherwise RotWord is part of the shuffle that spreads
+the word.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,16 +17,21 @@ from ghashgen.ir.program import Label, Mem, VReg
 WORDS = 0x00000001_00000001_00000001_00000001
 """The number 1 in the first byte of every word: Rcon of the first step."""
 
-AFTER_OVERFLOW = 0x1B * WORDS
-"""x^8 in AES's field, Rcon of step 9."""
+
+def _spread(word: int, by: int) -> int:
+    """Return the byte permutation that copies a word to all places, rotated by so many bytes."""
+    return int.from_bytes(bytes(4 * word + (i + by) % 4 for i in range(4)) * 4, "little")
 
 
-def _spread(word: int, rotate: bool) -> int:
-    """Return the byte permutation that copies a word to all four places, with its bytes rotated or
-    not.
-    """
-    order = (1, 2, 3, 0) if rotate else (0, 1, 2, 3)
-    return int.from_bytes(bytes(4 * word + i for i in order) * 4, "little")
+KEY_STEPS = b"".join(
+    value.to_bytes(16, "little")
+    for value in (
+        *((rcon(i)[0] * WORDS) << 8 * (i % 4) for i in range(1, 11)),
+        *(_spread(i, 3 - i) for i in range(4)),
+        *(_spread(0, i) for i in range(1, 4)),
+    )
+)
+"""Rcon of each step, rotated as its X; the words of X_-3 to X_0; how to rotate a word back."""
 
 
 @dataclass
@@ -34,30 +40,23 @@ class _Schedule:
 
     b: Builder
     rcon: Value | None = None
-    step: int = 0
 
     def _next_rcon(self) -> Value:
         """Return Rcon of the next step: x^(step - 1) in the first byte of every word."""
-        b = self.b
-        self.step += 1
-        if self.rcon is None:
-            self.rcon = b.const(WORDS, "rcon_1")
-        elif self.step == 9:
-            self.rcon = b.const(AFTER_OVERFLOW, "rcon_9")
-        else:
-            self.rcon = b.shl64(self.rcon, 1, "Rcon")
+        b, last = self.b, self.rcon
+        self.rcon = b.const(WORDS, "rcon_1") if last is None else b.shl64(last, 1, "Rcon")
         return self.rcon
 
     def sub_rot(self, key: VReg, word: int, rcon: Value | None = None) -> VReg:
         """Return SubWord(RotWord(w)) + Rcon in every word."""
         b, rcon = self.b, rcon or self._next_rcon()
-        mask = b.const(_spread(word, True), f"rotated_word_{word}")
+        mask = b.const(_spread(word, 1), f"rotated_word_{word}")
         return b.aes_last(b.shuffle_bytes(key, mask, "RotWord"), rcon, "SubWord + Rcon")
 
     def sub(self, key: VReg, word: int) -> VReg:
         """Return SubWord(w) in every word."""
         b = self.b
-        spread = b.shuffle_bytes(key, b.const(_spread(word, False), f"word_{word}"), "w")
+        spread = b.shuffle_bytes(key, b.const(_spread(word, 0), f"word_{word}"), "w")
         return b.aes_last(spread, b.zero("zeros"), "SubWord")
 
     def sums(self, key: VReg, added: VReg) -> VReg:
@@ -68,12 +67,55 @@ class _Schedule:
         return b.xor(all_four, added, "the next words")
 
 
+class _Ahead:
+    """Keys whose steps wait only for SubWord: X_i is the last word of key i in every column.
+
+    Summing up the words of a key four times gives it back, as (1 + x)^4 = 1 + x^4; so the last word
+    is that of four steps before, plus what a step adds. X_i stays rotated by i bytes, as X_(i-4)
+    is, and RotWord costs nothing. Summing up twice adds two words to the next two.
+    """
+
+    def __init__(self, b: Builder, key: VReg) -> None:
+        """Record X_-3 to X_0 of the first key."""
+        self.b, self.key, self.step = b, key, 0
+        self.before: tuple[VReg, VReg] | None = None
+        self.table = b.gpr("gpr_address", b.const_bytes(KEY_STEPS, "key_steps"))
+        twos = b.xor(key, b.shr_bytes(key, 4), "w_2 + w_3, third")
+        all_four = b.xor(twos, b.shr_bytes(twos, 8), "w_0 + … + w_3, first")
+        odd = b.xor(key, b.shr_bytes(key, 8), "w_1 + w_3, second")
+        words = (all_four, odd, twos, key)
+        self.X = [b.shuffle_bytes(x, self._at(10 + i), f"X_{i - 3}") for i, x in enumerate(words)]
+
+    def _at(self, i: int) -> Mem:
+        return Mem(base=self.table, disp=16 * i, align=16)
+
+    def next(self, last: VReg, rotates: bool = True) -> VReg:
+        """Record X_i = SubWord(last) + X_(i-4), and Rcon if the step `rotates`; return key i."""
+        b, old = self.b, self.X.pop(0)
+        self.step += 1
+        round_key = b.xor(old, self._at(self.step - 1), "+ Rcon") if rotates else old
+        self.X.append(b.aes_last(last, round_key, f"X_{self.step}"))
+        added = b.xor(self.X[-1], old, "SubWord + Rcon")
+        if self.step % 4:
+            added = b.shuffle_bytes(added, self._at(13 + self.step % 4), "rotated back")
+        if self.before is None:
+            twice = b.xor(self.key, b.shl_bytes(self.key, 4), "w_i + w_(i-1)")
+            sums = b.xor(twice, b.shl_bytes(twice, 8), "w_i + … + w_(i-3)")
+        else:
+            key, earlier = self.before
+            twice = b.xor(key, b.shl_bytes(key, 8), "w_i + w_(i-2)")
+            sums = b.xor(twice, b.shr64(earlier, 32, "to words 0 and 2"))
+        self.before = self.key, added
+        self.key = b.xor(sums, added, "the next words")
+        return self.key
+
+
 def _keys_128(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
     k = b.load(Mem(base=key), "k_0")
     yield k
+    ahead = _Ahead(b, k)
     for _ in range(10):
-        k = schedule.sums(k, schedule.sub_rot(k, 3))
-        yield k
+        yield ahead.next(ahead.X[-1])
 
 
 def _keys_192(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
@@ -87,22 +129,20 @@ def _keys_192(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
         A = schedule.sums(A, schedule.sub_rot(B, 1))
         yield b.join_low(B, A, "two words of either step") if step % 2 else A
         if step < 8:
-            last = b.shuffle_bytes(A, b.const(_spread(3, False), "word_3"), "w")
+            last = b.shuffle_bytes(A, b.const(_spread(3, 0), "word_3"), "w")
             B = b.xor(b.xor(B, b.shl_bytes(B, 4)), last, "the next two words")
         if step % 2:
             yield b.join_low(b.swap64(A), B, "the last four words")
 
 
 def _keys_256(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
-    even, odd = b.load(Mem(base=key), "k_0"), b.load(Mem(base=key, disp=16), "k_1")
-    yield even
-    yield odd
+    first = b.load(Mem(base=key), "k_0"), b.load(Mem(base=key, disp=16), "k_1")
+    yield from first
+    even, odd = (_Ahead(b, k) for k in first)
     for step in range(7):
-        even = schedule.sums(even, schedule.sub_rot(odd, 3))
-        yield even
+        yield even.next(odd.X[-1])
         if step < 6:
-            odd = schedule.sums(odd, schedule.sub(even, 3))
-            yield odd
+            yield odd.next(even.X[-1], rotates=False)
 
 
 _EXPANSIONS: dict[int, Callable[[Builder, _Schedule, VReg], Iterator[VReg]]] = {
@@ -164,7 +204,7 @@ def rolled_keys(
     B = b.variable(B, "B")
 
     def next_two() -> None:
-        spread = b.shuffle_bytes(A, b.const(_spread(3, False), "word_3"), "w")
+        spread = b.shuffle_bytes(A, b.const(_spread(3, 0), "word_3"), "w")
         b.assign(B, b.xor(b.xor(B, b.shl_bytes(B, 4)), spread, "the next two words"))
 
     with b.loop("two_steps"):

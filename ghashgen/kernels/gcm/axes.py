@@ -47,13 +47,22 @@ SHORT = Axis(
 
 ON_FAILURE = Axis(
     "on_failure",
-    "What open leaves in out after a wrong tag: zero, or what was there (untouched): in place, the "
-    "ciphertext.",
+    "What out holds after a wrong tag: zero, or what it held before (untouched); open is then "
+    "slower.",
     lambda: ("zero", "untouched"),
     "zero",
     always_told=False,
 )
 """An untouched output is not written before the tag is verified, so the text is read twice."""
+
+TAGS = Axis(
+    "tags",
+    "Tags that open and verify accept: 4, 8 or 12 to 16 bytes (standard), or 1 to 16 (any).",
+    lambda: ("standard", "any"),
+    "standard",
+    mark="{}tag".format,
+    always_told=False,
+)
 
 MANY = Axis(
     "many",
@@ -65,7 +74,7 @@ MANY = Axis(
 
 COMPACT = Axis(
     "compact",
-    "Take little code and keys of every size.",
+    "Make small code that takes keys of every size.",
     lambda: (False, True),
     False,
     always_told=False,
@@ -78,7 +87,7 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, ON_FAILURE),
+    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, ON_FAILURE, TAGS),
     *(SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""

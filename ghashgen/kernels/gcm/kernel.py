@@ -23,6 +23,12 @@ LAST_KEY = "last"
 it are the bytes from one key to the next.
 """
 
+STANDARD_TAGS = (4, 8, 12, 13, 14, 15, 16)
+"""Bytes of a tag (SP 800-38D, section 5.2.1.2)."""
+
+ANY_TAG = tuple(range(1, 17))
+"""Bytes of a tag, for hosts that truncate further."""
+
 MESSAGES_AT_ONCE = 4
 """Messages of a group of `parts.many`: one for each lane of a register."""
 
@@ -92,6 +98,7 @@ class GcmKernel:
     many: bool = axes.MANY.default
     compact: bool = axes.COMPACT.default
     on_failure: str = axes.ON_FAILURE.default
+    tags: str = axes.TAGS.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -120,7 +127,7 @@ class GcmKernel:
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
         text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.COMPACT)
-        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY, axes.ON_FAILURE)
+        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY, axes.ON_FAILURE, axes.TAGS)
         hashing = self.hash.name.partition("_")[2]
         size = "" if self.compact else self.key
         return "_".join(filter(None, (f"gcm{size}", hashing, name_of(own, self))))
@@ -169,6 +176,11 @@ class GcmKernel:
     def key_lanes(self) -> int:
         """How many times the context holds each round key: loops read it for a whole register."""
         return self.lane_count if self.compact else 1
+
+    @property
+    def tag_sizes(self) -> tuple[int, ...]:
+        """Bytes of the tags that it compares."""
+        return ANY_TAG if self.tags == "any" else STANDARD_TAGS
 
     @property
     def keeps_output(self) -> bool:
@@ -265,6 +277,11 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         kernel.keeps_output and (kernel.compact or kernel.many or not kernel.messages),
         "an untouched output takes an open of its own, which compact, many and no messages lack",
         "leave them out, or choose on-failure zero",
+    )
+    yield (
+        kernel.tags != "standard" and not (kernel.messages or kernel.streams),
+        "tags are those of open and verify, which this kernel lacks",
+        "choose messages or streams, or standard tags",
     )
     most = isa.vector_registers // 2
     yield (

@@ -60,10 +60,29 @@ No output may overlap another message's buffers, or the records.
 """
 
 
-_MESSAGES = (
-    ("iv, aad", "iv_len (at least 1) and aad_len bytes, any alignment"),
-    ("tag", "16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment"),
-)
+UNTOUCHED = """
+NAME_open of kernels with untouched in their name writes nothing if it returns 1, and nothing before
+the tag is verified.
+"""
+
+
+ANY_TAG = """
+Kernels with anytag in their name compare tags of 1 to 16 bytes. A tag of n bytes is forged by one
+of 256^n guesses.
+"""
+
+
+_MORE = {"many": (True, MANY), "on_failure": ("untouched", UNTOUCHED), "tags": ("any", ANY_TAG)}
+"""Axes whose values add a paragraph to the notes."""
+
+
+def _messages(kernel: GcmKernel) -> tuple[tuple[str, str], ...]:
+    sizes = "1 to 16" if kernel.tags == "any" else "4, 8 or 12 to 16"
+    return (
+        ("iv, aad", "iv_len (at least 1) and aad_len bytes, any alignment"),
+        ("tag", f"16 bytes written, or tag_len ({sizes}) compared; any alignment"),
+    )
+
 
 _MANY = (("messages", "count records of ten 64-bit words, see the header"),)
 
@@ -84,7 +103,7 @@ def words(kernel: GcmKernel) -> Words:
             ("key", f"{' or '.join(map(str, kernel.key_sizes))} bytes, any alignment"),
             ("counter, x", "16 bytes, any alignment, byte order of SP 800-38D"),
             ("in, out", "len bytes, any len, any alignment; no byte outside is accessed"),
-            *(_MESSAGES if whole else ()),
+            *(_messages(kernel) if whole else ()),
             *(_STREAMS if kernel.streams else ()),
             *(_MANY if kernel.many else ()),
         ),
@@ -103,5 +122,9 @@ def line(values: Values) -> str:
 
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:
     """Return a header's notes on its kernels."""
-    many = any(values.get("many") for values in entries)
-    return tuple((f"{NOTES}\n{MANY.rstrip()}" if many else NOTES).split("\n"))
+    more = [
+        f"\n{text.rstrip()}"
+        for axis, (value, text) in _MORE.items()
+        if any(values.get(axis) == value for values in entries)
+    ]
+    return tuple("".join((NOTES, *more)).split("\n"))

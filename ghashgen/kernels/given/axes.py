@@ -10,7 +10,7 @@ from ghashgen.kernels.given.interface import interfaces
 
 INTERFACE = Axis(
     "interface",
-    "The host whose symbols, prototypes and key schedule the kernel takes.",
+    "Use this host's symbols, prototypes and key schedule, to replace its functions.",
     lambda: tuple(interfaces()),
 )
 

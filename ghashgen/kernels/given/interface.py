@@ -15,7 +15,7 @@ class Taken:
     symbols: Mapping[str, str]
     """Its symbol by instruction set."""
     params: tuple[Param, ...]
-    """Its parameters in the host's order; their roles say what they are to us."""
+    """Its parameters in the host's order; their roles say which of ours they are."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Interface:
     name: str
     title: str
     table_bytes: int
-    """The room that it has for the table; what stands there is ours."""
+    """The bytes that it reserves for the table. The contents are ours."""
     rounds_at: int
     """Where its key schedule has the number of rounds: 4 bytes, little-endian. The round keys of
     FIPS 197 begin the schedule, in memory order.

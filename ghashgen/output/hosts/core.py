@@ -8,8 +8,10 @@ from typing import Any
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import families, functions_of
 from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import Artefact
 from ghashgen.output.hosts.trial import Trial
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool
 
 BUILD_FILES: Mapping[str, str] = MappingProxyType(
     {
@@ -34,6 +36,8 @@ class Wanted:
     """What each kernel must export, because the host's files call it."""
     instead: Mapping[str, Any] = field(default_factory=dict)
     """Values of axes in which the host's kernels differ from those that the rule names."""
+    made: Callable[[], tuple[Point, ...]] = tuple
+    """Returns the kernels made for this host alone; none if it takes those of the rule."""
 
     def require(self, kernels: Sequence[Point], host: str) -> None:
         """Refuse kernels of which the host's files could not be built.
@@ -85,6 +89,12 @@ class Host:
     """The syntax of the kernels, if the caller says nothing else."""
     wanted: Wanted | None = None
     """The kernels that it takes, or None for whatever the caller chooses."""
+    assembled: Callable[[Sequence[Artefact], Tool], Mapping[str, str]] | None = None
+    """(kernels, their assembler) → files by path, in place of the kernels' texts, the header and
+    the dispatchers; None for a host of C.
+    """
+    caller: str = ""
+    """The file that calls such kernels."""
     trial: Trial | None = None
     """How to try the kernels in the host's own sources, if that is known."""
     values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}

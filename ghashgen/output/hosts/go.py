@@ -43,6 +43,9 @@ def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     return {**values, "sizes": ", ".join(str(bits // 8) for bits in values["key_bits"])}
 
 
+SHARED = {"{library}.go": "hosts/go/gcm.go.j2", "{library}_test.go": "hosts/go/gcm_test.go.j2"}
+"""What a package has however it calls the kernels."""
+
 HOST = replace(
     plain.HOST,
     name="go",
@@ -50,8 +53,8 @@ HOST = replace(
     build=lambda files, targets: ("go build",),
     build_files=MappingProxyType({"go.mod": "hosts/go/go.mod.j2"}),
     files={
-        "{library}.go": "hosts/go/gcm.go.j2",
-        "{library}_test.go": "hosts/go/gcm_test.go.j2",
+        **SHARED,
+        "{library}_cgo.go": "hosts/go/calls.go.j2",
         "{library}.md": "hosts/go/page.md.j2",
     },
     needs=("Go 1.24 with cgo", "GCC or Clang, C11"),

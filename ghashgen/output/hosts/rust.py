@@ -24,9 +24,7 @@ def folder_of(crate: str) -> str:
     return f'"$(dirname "$({found} | head -1)")"'
 
 
-_TESTS = "cargo test --release --no-fail-fast --tests -- --nocapture "
-# After a wrong tag, our buffer is zero where aes-gcm keeps the ciphertext.
-_SKIPPED = "--skip decrypt_in_place_detached_modified"
+_TESTS = "cargo test --release --no-fail-fast --tests -- --nocapture"
 
 TRIAL = Trial(
     files={
@@ -41,11 +39,11 @@ TRIAL = Trial(
     make="cargo build --release",
     version=versions_of("aes-gcm|ring|aws-lc-rs"),
     tests=(
-        f"{_TESTS}{_SKIPPED}",
+        _TESTS,
         "cargo test --release --manifest-path ghashgen/Cargo.toml",
     ),
     passed=r"test result: ok\. [1-9].*|\d+ vectors of Wycheproof agree",
-    watched=f"{_TESTS}{_SKIPPED}",
+    watched=_TESTS,
     objects="target/release/build/ghashgen-gcm-*/out/libghashgen.a",
     timed="target/release/trial ours",
     rivals={name: f"target/release/trial {name}" for name in ("aes-gcm", "ring", "aws-lc-rs")},
@@ -69,6 +67,7 @@ def features_of(kernels: Sequence[Point], *more: str) -> list[str]:
 def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     return {
         **key_bits(kernels),
+        "untouched": all(getattr(kernel, "keeps_output", False) for kernel in kernels),
         "dispatcher": "gcm_dispatch",
         "sizes": ("GCM_MAX_CTX_BYTES",),
         "features": features_of(kernels, "aesni", "sse4_1"),
@@ -92,7 +91,8 @@ HOST = replace(
     needs=("Rust with cargo, and the crates aead, aes-gcm and cc", "GCC or Clang, C11"),
     gets="types that are used as aes-gcm's are; other CPUs keep aes-gcm",
     syntax="gas",
-    wanted=c.HOST.wanted,
+    # After a wrong tag, aes-gcm keeps the ciphertext, and its tests want that.
+    wanted=c.wanted(on_failure="untouched"),
     trial=TRIAL,
     values=_values,
 )

@@ -15,6 +15,9 @@ GREATEST_OTHER = (1 << 61) - 1
 TAGS = (4, 8, *range(12, 17))
 """Bytes of a tag (5.2.1.2)."""
 
+ANY_TAG = tuple(range(1, 17))
+"""Bytes of a tag, where a statement says that any is compared."""
+
 DONE, DIFFERS, REFUSED, MISPLACED = range(4)
 """What a function returns: all is well; the tag differs; a length is none that there is; it is not
 the turn of this function."""

@@ -39,9 +39,6 @@ class Case:
     """Unknowns that come with it, and their ranges."""
 
 
-FEW = 64
-"""Ranges of so many numbers are narrowed by all that is known."""
-
 MOST_CASES = 4096
 """So many values of a number are gone through one by one, at most."""
 
@@ -54,7 +51,7 @@ class Facts:
     not_negative: tuple[Linear, ...] = ()
     among: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Of some unknowns, all that they may be."""
-    _found: dict[tuple[Linear, int], int] = field(default_factory=dict, compare=False, repr=False)
+    _found: dict[tuple[object, ...], int] = field(default_factory=dict, compare=False, repr=False)
     """What `least` has found: two of three questions are asked again."""
 
     # What follows from the facts.
@@ -63,9 +60,10 @@ class Facts:
         """Return a number that a is never below: by the ranges, and by up to `more` constraints."""
         if isinstance(a, int):
             return a
-        found = self._found.get((a, more))
+        key = a.c, a.k, more
+        found = self._found.get(key)
         if found is None:
-            found = self._found[a, more] = self._least(a.c, dict(a.k), more)
+            found = self._found[key] = self._least(a.c, dict(a.k), more)
         return found
 
     def _least(self, c: int, k: Mapping[str, int], more: int) -> int:
@@ -178,25 +176,18 @@ class Facts:
             raise Fork("an amount of any sign", compared(combined(b, 1 << 63, -1)))
         return value
 
-    def add(self, a: Value, b: Value, bits: int = 64) -> Value | None:
-        """Return a + b modulo 2^bits, or None if no row says what it is."""
-        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
-            return self.reduced(combined(a, b), bits)
-        if isinstance(b, Pointer):
+    def add(self, a: Value, b: Value, bits: int = 64, sign: int = 1) -> Value | None:
+        """Return a + sign·b modulo 2^bits, or None if no row says what it is."""
+        if isinstance(a, Number) and isinstance(b, Number):
+            return self.reduced(combined(a, b, sign), bits)
+        if sign > 0 and isinstance(b, Pointer):
             a, b = b, a
-        if isinstance(a, Pointer) and isinstance(b, int | Linear) and bits == 64:
-            return Pointer(a.region, combined(a.offset, self._amount(b)))
-        return None
-
-    def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None:
-        """Return a - b modulo 2^bits, or None if no row says what it is."""
-        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
-            return self.reduced(combined(a, b, -1), bits)
-        if isinstance(a, Pointer) and bits == 64:
-            if isinstance(b, Pointer) and a.region == b.region:
-                return self.reduced(combined(a.offset, b.offset, -1), 64)
-            if isinstance(b, int | Linear):
-                return Pointer(a.region, combined(a.offset, self._amount(b), -1))
+        if bits != 64 or not isinstance(a, Pointer):
+            return None
+        if isinstance(b, Number):
+            return Pointer(a.region, combined(a.offset, self._amount(b), sign))
+        if sign < 0 and isinstance(b, Pointer) and a.region == b.region:
+            return self.reduced(combined(a.offset, b.offset, -1), 64)
         return None
 
     def shift_left(self, a: Linear, count: int, bits: int = 64) -> Number:
@@ -312,12 +303,6 @@ class Facts:
             raise Fork("a place that is one of a few", self.each(*found))
 
     # More facts.
-
-    def narrowed(self) -> "Facts":
-        """Return these facts, with the ranges of few numbers as narrow as they are seen to be."""
-        few = [unknown(u) for u, (low, high) in self.ranges.items() if 0 < high - low < FEW]
-        ends = {e.k[0][0]: (self.least(e), self.greatest(e)) for e in few}
-        return Facts({**self.ranges, **ends}, self.not_negative, self.among)
 
     def with_range(self, u: str, low: int, high: int) -> "Facts":
         """Return these facts and a new unknown."""

@@ -1,9 +1,24 @@
 """Linear maps of a lane (`ghashgen.algebra.ops.forms.Moves`), and their application to numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from ghashgen.algebra.ops.forms import VAR_BITS, Moves, set_bits
+
+
+class _Hashed(tuple[tuple[int, int], ...]):
+    """Moves whose hash is computed once: it is asked for with every term that is looked up."""
+
+    hashed: int
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+
+def _hashed(keeps: Mapping[int, int]) -> Moves:
+    out = _Hashed(sorted(keeps.items()))
+    out.hashed = hash(tuple(out))
+    return out
 
 
 @cache
@@ -30,7 +45,7 @@ def moves_of(function: Callable[[int], int]) -> Moves:
     for i in range(VAR_BITS):
         for k in set_bits(function(1 << i)):
             keeps[k - i] = keeps.get(k - i, 0) | 1 << k
-    return tuple(sorted(keeps.items()))
+    return _hashed(keeps)
 
 
 @cache
@@ -41,7 +56,7 @@ def byte_moves(sources: tuple[int, ...]) -> Moves:
         if source >= 0:
             shift = 8 * (k - source)
             keeps[shift] = keeps.get(shift, 0) | 0xFF << 8 * k
-    return tuple(sorted(keeps.items()))
+    return _hashed(keeps)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Linear
@@ -30,11 +31,12 @@ def combined(a: Number, b: Number, sign: int = 1) -> Number:
     """Return a + sign·b."""
     if isinstance(b, int):
         return a + sign * b if isinstance(a, int) else Linear(a.c + sign * b, a.k)
-    c, mine = parts(a)
-    total = dict(mine)
+    if isinstance(a, int):
+        return Linear(a + sign * b.c, tuple((u, sign * n) for u, n in b.k))
+    total = dict(a.k)
     for u, n in b.k:
         total[u] = total.get(u, 0) + sign * n
-    return linear(c + sign * b.c, total)
+    return linear(a.c + sign * b.c, total)
 
 
 def within(a: Number, step: int) -> int | None:
@@ -71,6 +73,11 @@ def parse(text: object) -> Number:
     """
     if not isinstance(text, str) or not text:
         raise unsupported(f"no number: {text!r}")
+    return _parsed(text)
+
+
+@cache
+def _parsed(text: str) -> Number:
     out: Number = 0
     at = 0
     while at < len(text):

@@ -75,6 +75,7 @@ class Terms:
         self.unknowns_of: dict[Term, frozenset[str]] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
+        self._added: dict[tuple[Lane, Lane, int], Lane | None] = {}
         self.at = 0  # The address of the instruction being executed.
         self.settle: Callable[[Term], Lane] = lambda term: term
         """Called with what depends on a partial block (RAW) and enters a sum with a state or a
@@ -103,8 +104,9 @@ class Terms:
         """Forget every term."""
         for term in self._pool.values():
             term.form = None
-        for known in (self._pool, self._simple, self._plain, self.words, self.unknowns_of):
+        for known in (self._pool, self._simple, self._plain, self._added, self.unknowns_of):
             known.clear()
+        self.words.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
         """Return 128 fresh secret bits with this name."""
@@ -139,10 +141,6 @@ class Terms:
     def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
         """Return `bits` bits of which only the reason is known, and whether they may be secret."""
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
-
-    def unsaid(self, reason: str, bits: int) -> Term:
-        """Return `bits` unknown bits of a public number or address."""
-        return self._opaque(reason, self.at, (1 << bits) - 1, 0)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
         """Return an unknown value of sources: a secret if one of them is, or if none is a term."""
@@ -320,10 +318,12 @@ class Terms:
         lanes = [self.plain(self.name(self._settled(lane))) for lane in (a, b)]
         if any(isinstance(lane, Term) and lane.op != "linear" for lane in lanes):
             return self.opaque("an addition modulo 2^32 to a value that is not linear", a, b)
-        form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
-        if form is None:
-            return self.opaque("an addition of secrets", a, b)
-        return self.linear(form, deps_of(*lanes))
+        key = lanes[0], lanes[1], sign
+        if key not in self._added:
+            form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
+            self._added[key] = None if form is None else self.linear(form, deps_of(*lanes))
+        found = self._added[key]
+        return self.opaque("an addition of secrets", a, b) if found is None else found
 
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b if it is linear: one is constant, or they agree where they overlap."""

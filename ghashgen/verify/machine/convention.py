@@ -85,14 +85,13 @@ def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, .
     at, target, terms = m.terms.at, m.target, m.terms
     if m.gpr[target.stack_pointer] != Pointer(STACK, target.return_bytes):
         raise Refutation(Category.ABI, "the stack pointer is not restored at return", at=at)
-    for k in abi.saved:
-        if m.gpr[k] is not gpr[k]:
-            name = target.general[k]
-            raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
+    kept = [(target.general[k], m.gpr[k] is gpr[k]) for k in abi.saved]
     low = (1 << abi.saved_bits) - 1
     for k in abi.saved_vectors:
-        if terms.keep(m.vec[k][0], low) is not terms.keep(vec[k][0], low):
-            name = target.vectors[k]
+        now, before = (terms.keep(file[k][0], low) for file in (m.vec, vec))
+        kept.append((target.vectors[k], now is before))
+    for name, same in kept:
+        if not same:
             raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
     if m.upper_dirty:
         raise Refutation(

@@ -25,8 +25,7 @@ class Why(StrEnum):
     CALLER = "a condition depends on what the caller left"
     UNDEFINED = "a condition on flags that no row defines"
     UNDECIDED = "a comparison that depends on the unknown"
-    ADDRESS = "a condition that depends on where a buffer lies"
-    SECTION = "a condition that depends on where a section lies"
+    ADDRESS = "a condition that depends on where a buffer or a section lies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,10 @@ class Open:
     secret: bool = False
     value: Term | None = None
     """For ZF: the value that is 0 exactly if the flag is set."""
-    below: Linear | None = None
+    number: Number | None = None
     """For an undecided comparison: the number that is negative exactly if the flag is set."""
-    zero: Linear | None = None
-    """The number that is 0 exactly if the flag is set."""
+    equal: bool = False
+    """Whether that number is not negative then, but 0."""
 
 
 class SecretCondition(Refutation):
@@ -112,14 +111,14 @@ def _below(facts: Facts, number: Number, bound: int) -> Flag:
     """Return whether a number is below a bound."""
     answer = facts.below(number, bound)
     if answer is None and isinstance(number, Linear):
-        return Open(Why.UNDECIDED, below=Linear(number.c - bound, number.k))
+        return Open(Why.UNDECIDED, number=combined(number, -bound))
     return _decided(answer)
 
 
 def _equals(facts: Facts, number: Number, value: int) -> Flag:
     answer = facts.equals(number, value)
     if answer is None and isinstance(number, Linear):
-        return Open(Why.UNDECIDED, zero=Linear(number.c - value, number.k))
+        return Open(Why.UNDECIDED, number=combined(number, -value), equal=True)
     return _decided(answer)
 
 
@@ -150,8 +149,7 @@ ADDRESS = Open(Why.ADDRESS)
 
 def _unplaced(*values: Value) -> Flags:
     """Return the flags of an operation on addresses, whose values are unknown."""
-    sections = any(isinstance(v, Pointer) and v.region.startswith(SECTION) for v in values)
-    return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
+    return alike(_open(*values) or ADDRESS)
 
 
 def of_sum(facts: Facts, a: Value, b: Value, bits: int) -> Flags:
@@ -256,14 +254,12 @@ def read(flag: Flag, facts: Facts, at: int) -> bool:
     """
     if isinstance(flag, bool):
         return flag
-    if flag.below is not None:
+    if flag.number is not None:
         # More may be known by now than when the flag was set.
-        if (answer := facts.below(flag.below, 0)) is None:
-            raise Fork(flag.why, compared(flag.below))
-        return answer
-    if flag.zero is not None:
-        if (answer := facts.equals(flag.zero, 0)) is None:
-            raise Fork(flag.why, equal_or_not(flag.zero))
+        answer = (facts.equals if flag.equal else facts.below)(flag.number, 0)
+        if answer is None:
+            assert isinstance(flag.number, Linear)
+            raise Fork(flag.why, (equal_or_not if flag.equal else compared)(flag.number))
         return answer
     if flag.secret:
         raise SecretCondition(flag.value, at)

@@ -6,6 +6,7 @@ are is the target's to say.
 
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
+from weakref import proxy
 
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import unsupported
@@ -34,7 +35,8 @@ class Registers(list[V]):
         self._valid = valid
         self.writes = 0
         """How often one has been written."""
-        for index, value in enumerate(values):
+        # What a file of registers holds has been checked.
+        for index, value in enumerate(() if isinstance(values, Registers) else values):
             self[index] = value
 
     def __setitem__(self, index: int, value: V) -> None:  # type: ignore[override]
@@ -77,9 +79,15 @@ class Machine:
     ) -> None:
         self.terms = terms
         self.memory = memory
-        self.gpr: Final = Registers(list(gpr), lambda value: self.facts.fits(value, 64))
-        self.vec: Final = Registers(list(vec), _vector(self.target.lanes))
-        self.mask: Final = Registers(list(mask), self._mask)
+        # The memory knows its registers (`floor_of`): a cycle would keep all states.
+        held = proxy(memory)
+
+        def fits(value: Value) -> bool:
+            return bool(held.facts.fits(value, 64))
+
+        self.gpr: Final = Registers(gpr, fits)
+        self.vec: Final = Registers(vec, _vector(self.target.lanes))
+        self.mask: Final = Registers(mask, lambda v: isinstance(v, int | Term) and fits(v))
         self.flags: Flags = ENTRY
         self.upper_dirty = False
         """Whether parts of vector registers are in use that must be cleared before the return."""
@@ -100,9 +108,6 @@ class Machine:
     def facts(self) -> Facts:
         """What is known of the unknowns in its numbers."""
         return self.memory.facts
-
-    def _mask(self, value: Value) -> bool:
-        return isinstance(value, int | Term) and self.facts.fits(value, 64)
 
 
 def entry_machine(terms: Terms, memory: Memory) -> Machine:

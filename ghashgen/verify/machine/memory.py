@@ -256,10 +256,12 @@ class Memory:
             self._require_apart(over, offset, size)
             if not self.written[over].keys().isdisjoint(places):
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
-        if not written and size == 16 and not offset % 16:
+        if size == 16 and not offset % 16 and written.keys().isdisjoint(places):
             return self._cell(name, offset)
         # A byte that has not been written has its initial content.
-        pieces = [written.get(k) or (self._cell(name, k), k % 16) for k in places]
+        unwritten = sorted({k - k % 16 for k in places if k not in written})
+        first = {k: self._cell(name, k) for k in unwritten}
+        pieces = [written.get(k) or (first[k - k % 16], k % 16) for k in places]
         return self._compose(pieces, size)
 
     def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:

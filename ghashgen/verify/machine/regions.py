@@ -27,7 +27,7 @@ class Access(Enum):
     OUTPUT = "each byte gets one value; read where it has been written"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
 

@@ -14,6 +14,7 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import (
+    ANY_TAG,
     DIFFERS,
     DONE,
     EVERY,
@@ -130,7 +131,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
         *claim(spec, function),
         names,
         buffers,
-        {"key_length": (spec.key_bytes, spec.key_bytes)} if spec.sized else {},
+        dict.fromkeys({"key_length"} & {*function.parameters}, (spec.key_bytes, spec.key_bytes)),
         (),
         (),
         lambda state: End(left=left(state)),
@@ -175,8 +176,11 @@ class Message:
         lengths = Lengths(names, numbers, "x")
         mask = self.initial.mask if self.begins else lambda state: variable(MASK)
         self.tag = Tag(lengths, self.hashing, mask)
-        keeps = self.begins and spec.untouched
-        self.answer = Answer(self.tag, self.text if self.begins else None, keeps)
+        keeps, sizes = (
+            self.begins and spec.untouched,
+            ANY_TAG if self.asks and spec.any_tag else TAGS,
+        )
+        self.answer = Answer(self.tag, self.text if self.begins else None, sizes, keeps)
         hooks = (
             (self.initial.lengths.named, self.begins),
             (lengths.named, "tag" in self.given),
@@ -267,7 +271,7 @@ class Message:
             known = ((state.ghosts[n], *ends) for n, ends in LIMITS.items() if n in self.given)
             if outside(state, *known):
                 return REFUSED
-        if self.asks and not one_of(state, TAG_LENGTH, frozenset(TAGS)):
+        if self.asks and not one_of(state, TAG_LENGTH, frozenset(self.answer.sizes)):
             return REFUSED
         return stream.refused(state, self.hashing) if self.goes_on else None
 

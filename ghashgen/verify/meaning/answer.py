@@ -7,7 +7,7 @@ Where the tags differ it is to be written with zeros.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.algebra.ops.forms import variable
@@ -33,6 +33,8 @@ class Answer:
     tag: Tag
     text: Text | None = None
     """What is written with it, if there is any."""
+    sizes: tuple[int, ...] = limits.TAGS
+    """Bytes of a tag that is compared."""
     keeps: bool = False
     """Whether the output stays as it was where the tags differ, instead of zeros."""
     name: str = ANSWER
@@ -73,7 +75,7 @@ class Answer:
         size = state.ghosts[TAG_LENGTH]
         if ANSWER in state.ghosts or not isinstance(size, int):
             return False
-        if size not in limits.TAGS:
+        if size not in self.sizes:
             raise Refutation(Category.FUNCTION, f"a tag of {size} bytes is not refused")
         terms = self.tag.lengths.names.terms
         leaves = all_of(value)
@@ -117,4 +119,4 @@ class Answer:
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
-        memory.regions[out].done = state.ghosts[DONE]
+        memory.regions[out] = replace(memory.regions[out], done=state.ghosts[DONE])

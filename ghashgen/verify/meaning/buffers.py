@@ -17,9 +17,6 @@ from ghashgen.verify.meaning.names import Names
 NUMBER_BYTES = 8
 """Bytes of a number in memory."""
 
-NOTHING = Form(128)
-"""The polynomials of zeros."""
-
 Content = Callable[[Memory, Number], Lane | None]
 
 
@@ -66,7 +63,7 @@ class Left:
     wanted: Form | Number | Sum
     """16 bytes as they stand in memory; a number of 8 bytes; or 16 bytes that are a register, as a
     sum of values times powers of H."""
-    plus: Callable[[], Form] = lambda: NOTHING
+    plus: Callable[[], Form] = lambda: Form(128)
     """Returns what is added to such a sum, as it stands in memory."""
 
 

@@ -6,7 +6,7 @@ finish       what is left at the return
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -144,7 +144,8 @@ class Function:
         found = (partials(blocks, state.memory) for blocks in self.blocks)
         self.names.enter(state, frozenset(one for some in found for one in some))
         if self.text is not None:
-            state.memory.regions[self.text.out].done = state.ghosts[DONE]
+            regions, out = state.memory.regions, self.text.out
+            regions[out] = replace(regions[out], done=state.ghosts[DONE])
 
     def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return the written bytes of a buffer that an assertion may leave out: they are right.

@@ -15,12 +15,11 @@ from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.algebra import Sum
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.letters import LENGTHS
 from ghashgen.verify.meaning.names import Names, raised
 from ghashgen.verify.rules.state import State
-
-NUMBER_BYTES = 8
 
 
 @dataclass

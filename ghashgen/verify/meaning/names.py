@@ -212,22 +212,22 @@ class Names:
         """
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
             return lane
-        term = lane
+        key = rule, lane, self.partials
+        if key not in self.here:
+            self.here[key] = self._by_parts(rule, lane, find)
+        named: Lane = self.here[key]
+        return named
 
-        def look() -> Lane:
-            found = find(term)
-            if found is not None:
-                return found
-            if not self.terms.kinds[term.op].linear:
-                return term
-            parts = [
-                self.part_by_part(rule, a, find) if isinstance(a, Term) else a for a in term.args
-            ]
-            if all(a is b for a, b in zip(parts, term.args, strict=True)):
-                return term
-            return rebuilt(self.terms, term, *parts)
-
-        return self.once((rule, term, self.partials), look)
+    def _by_parts(self, rule: str, term: Term, find: Callable[[Term], Lane | None]) -> Lane:
+        found = find(term)
+        if found is not None:
+            return found
+        if not self.terms.kinds[term.op].linear:
+            return term
+        parts = [self.part_by_part(rule, a, find) if isinstance(a, Term) else a for a in term.args]
+        if all(a is b for a, b in zip(parts, term.args, strict=True)):
+            return term
+        return rebuilt(self.terms, term, *parts)
 
 
 def raised(sum_: Sum, power: int) -> Sum:

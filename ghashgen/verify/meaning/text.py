@@ -26,9 +26,6 @@ from ghashgen.verify.rules.state import Arrival, State
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
 
-NOTHING = Form(128)
-"""The polynomials of zeros."""
-
 DONE = "output"
 """The ghost that says up to where the output is right."""
 
@@ -113,7 +110,7 @@ class Text:
         `read` is the variable of what is read there, if it is not the block's.
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
-            return NOTHING
+            return Form(128)
         name, stream = read or self.read.name(at), self.counters.stream(at)
 
         def find() -> Form:
@@ -196,18 +193,23 @@ class Text:
         lane = memory._read(self.out, place + first, end - first)
         if first and isinstance(lane, int | Term):
             lane = self.names.terms.moves(lane, ((8 * first, partial.mask),))
-        form = self.names.terms.try_form(lane) if isinstance(lane, int | Term) else None
-        known = (self.wanted(at, partial.mask, read) for read in ("", partial.bytes))
-        if form is None or form not in known:
-            named = self.names.named(lane) if isinstance(lane, Term) else lane
-            block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
-            text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS
-            right = block.mask(partial.mask) if text else None
-            # What has no polynomials equals nothing, and a text that is read has no other name.
-            found = self.names.terms.try_form(named) if isinstance(named, int | Term) else None
-            if found is None or found != right:
-                raise Refutation(Category.FUNCTION, where + f"the output at {at} is wrong")
+        if not isinstance(lane, int | Term) or not self.names.once(
+            ("right", lane, partial), lambda: self._is_right(lane, at, partial)
+        ):
+            raise Refutation(Category.FUNCTION, where + f"the output at {at} is wrong")
         return set(keys)
+
+    def _is_right(self, lane: Lane, at: Number, partial: Partial) -> bool:
+        """Return whether these bytes of a block are as they should be, with zeros beside them."""
+        form = self.names.terms.try_form(lane)
+        known = (self.wanted(at, partial.mask, read) for read in ("", partial.bytes))
+        if form is not None and form in known:
+            return True
+        block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
+        text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS
+        # What has no polynomials equals nothing, and a text that is read has no other name.
+        found = self.names.terms.try_form(self.names.named(lane))
+        return text and found is not None and found == block.mask(partial.mask)
 
     def check_end(self, state: State) -> None:
         """Compare what is left of the output.

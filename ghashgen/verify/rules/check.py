@@ -15,7 +15,7 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ghashgen.verify.core.linear import Case, Fork
+from ghashgen.verify.core.linear import Case, Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -29,7 +29,7 @@ from ghashgen.verify.machine.target import Decoded
 from ghashgen.verify.machine.wipe import check_wiped
 from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
 from ghashgen.verify.rules.entry import blank, entered
-from ghashgen.verify.rules.meaning import Meaning, facts_of
+from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import Arrival, State, own
 from ghashgen.verify.rules.values import value_of
 
@@ -80,7 +80,7 @@ class Checker:
 
     def begin(self) -> State:
         """Return the state at the entry."""
-        facts = facts_of(self.meaning)
+        facts = Facts(dict(self.meaning.numbers))
         call = self.meaning.call(own(facts), self.align)
         state = entered(self.image, self.terms, call, facts)
         state.ghosts = self.meaning.begin() | own(facts)
@@ -176,7 +176,7 @@ class Checker:
             check_frame(m)
             if following != END:
                 m.memory.release()
-        for k, lanes in enumerate(vectors):
+        for k, lanes in enumerate(vectors if m.vec.writes != before[1] else ()):
             if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
@@ -248,7 +248,7 @@ class Checker:
                     try:
                         self._instance(one, a, source, numbers)
                     except Refutation as error:
-                        refused = error
+                        refused = error.with_traceback(None)  # It would keep all that is here.
                     else:
                         return
         raise refused or unsupported(f"{state.label}: no way to any assertion at {address:#x}")
@@ -284,8 +284,6 @@ class Checker:
             return bound[name]
 
         def compare(place: Place, is_: Value, v: object) -> None:
-            if v == "?":
-                return  # Anything, known or not.
             if v == "!":
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
@@ -303,7 +301,8 @@ class Checker:
                 raise unsupported(where + f"{place.name} is not as the assertion has it")
 
         for name, place in self.registers.items():
-            compare(place, place.of(m), a.registers.get(name, "?"))
+            if (v := a.registers.get(name, "?")) != "?":
+                compare(place, place.of(m), v)
         said: dict[str, set[int]] = {region: set() for region in memory.written}
         for place, v in a.memory:
             if place.region not in said:
@@ -363,8 +362,7 @@ class Checker:
     def _end(self, state: State) -> None:
         """Compare what is left with the convention and the specification."""
         m = state.machine
-        call = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align)
-        check_return(self.target.convention(call.abi), m, self.gpr, self.vec)
+        check_return(self.target.convention(self.meaning.abi), m, self.gpr, self.vec)
         at, self.terms.at = self.terms.at, 0
         self.meaning.end(state)
         self.terms.at = at

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from ghashgen.verify.core.linear import Case, Facts
+from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
@@ -15,6 +15,8 @@ class Meaning(Protocol):
     """One function's specification; it owns the terms of a check."""
 
     symbol: str
+    abi: str
+    """The name of its calling convention."""
     wipe: bool
     result_bits: int
     """Bits of the number that it returns, 0 if it returns none."""
@@ -88,8 +90,3 @@ class Meaning(Protocol):
         Raises:
             Refutation: something is not as it should be.
         """
-
-
-def facts_of(meaning: Meaning) -> Facts:
-    """Return what the caller promises of the numbers."""
-    return Facts(dict(meaning.numbers))

@@ -46,7 +46,7 @@ class State:
         memory = Memory.__new__(Memory)
         memory.__dict__.update(was.__dict__)
         memory.bases = list(was.bases)
-        memory.regions = {name: replace(region) for name, region in was.regions.items()}
+        memory.regions = dict(was.regions)
         memory.written = {name: dict(cells) for name, cells in was.written.items()}
         memory.returns = list(was.returns)
         m = Machine(old.terms, memory, old.gpr, old.vec, old.mask)
@@ -60,11 +60,8 @@ class State:
         for name, low, high in case.fresh:
             facts = facts.with_range(name, low, high)
         values = dict(case.values)
-        facts = (
-            facts.with_values(values)
-            .with_not_negative(*(replaced(a, values) for a in case.not_negative))
-            .narrowed()
-        )
+        news = (replaced(a, values) for a in case.not_negative)
+        facts = facts.with_values(values).with_not_negative(*news)
         while facts.possible():
             single = {u: low for u, (low, high) in facts.ranges.items() if low == high}
             if not single:
@@ -113,12 +110,13 @@ class State:
         for cells in memory.written.values():
             for key, (v, k) in cells.items():
                 if isinstance(v, kinds):
-                    cells[key] = done.setdefault(id(v), new(v)), k
-        for region in memory.regions.values():
-            region.low = replaced(region.low, values)
-            region.size = replaced(region.size, values)
-            if region.done is not None:
-                region.done = replaced(region.done, values)
+                    if id(v) not in done:
+                        done[id(v)] = new(v)
+                    cells[key] = done[id(v)], k
+        for name, region in memory.regions.items():
+            low, size = replaced(region.low, values), replaced(region.size, values)
+            end = None if region.done is None else replaced(region.done, values)
+            memory.regions[name] = replace(region, low=low, size=size, done=end)
         m.flags = _flags(m.flags, values)
         self.ghosts = {
             name: replaced(ghost, values) if isinstance(ghost, int | Linear) else ghost
@@ -155,14 +153,9 @@ def _flags(flags: Flags, values: Mapping[str, Number]) -> Flags:
     """Return flags whose open comparisons are of other numbers."""
 
     def new(flag: Flag | None) -> Flag | None:
-        if not isinstance(flag, Open) or (flag.below is None and flag.zero is None):
-            return flag
-        if flag.below is not None:
-            below = replaced(flag.below, values)
-            return replace(flag, below=below) if isinstance(below, Linear) else below < 0
-        assert flag.zero is not None
-        zero = replaced(flag.zero, values)
-        return replace(flag, zero=zero) if isinstance(zero, Linear) else zero == 0
+        if isinstance(flag, Open) and flag.number is not None:
+            return replace(flag, number=replaced(flag.number, values))
+        return flag
 
     changed: dict[str, Any] = {name: new(getattr(flags, name)) for name in COMPARED}
     return replace(flags, **changed)

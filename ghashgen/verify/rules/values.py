@@ -55,7 +55,7 @@ def value_of(
         case ["t", "moves", a, list(moves)]:
             return meaning.terms.moves(part(a), tuple(map(_move, moves)))
         case ["t", *rest]:
-            return meaning.value([x if isinstance(x, str | int) else named(x) for x in rest])
+            return meaning.value([x if type(x) in (str, int) else named(x) for x in rest])
     raise unsupported(f"no value: {v!r}")
 
 

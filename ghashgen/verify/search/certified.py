@@ -107,7 +107,7 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
         return
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
-    from ghashgen.verify.search.telling import FIRST_STEPS, MOST_STEPS, Runs
+    from ghashgen.verify.search.telling import MOST_STEPS, STEPS, Runs
 
     def meaning() -> Any:
         return spec.meaning(function)
@@ -115,7 +115,7 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
     runs = cache(lambda: Runs(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
     lost = unsupported("search: no certificate")
-    for found in proposed(image, spec, meaning):
+    for number, found in enumerate(proposed(image, spec, meaning)):
         if isinstance(found, Refutation):
             lost = found
         else:
@@ -130,7 +130,7 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
             else:
                 return
         # To search on may take long, and finds nothing where a function is wrong.
-        runs().go_on(FIRST_STEPS)
+        runs().go_on(STEPS[min(number, len(STEPS) - 1)])
     refused = refused or lost
     if refused.category is not Category.UNSUPPORTED:
         raise refused
@@ -147,7 +147,10 @@ def _searched_sizes(
 
     # The code is the same; what holds in it is too, where no assertion counts rounds.
     any_size = next(iter(sizes.values()))
-    for found in proposed(image, any_size, lambda: any_size.meaning(function)):
+    # Under a schedule of the caller's each size has code of its own, which another's loops lack.
+    apart = "schedule" in function.parameters
+    every = proposed(image, any_size, lambda: any_size.meaning(function))
+    for found in () if apart else every:
         if not isinstance(found, Refutation):
             with suppress(Refutation):
                 check({"keys": dict.fromkeys(sizes, json.loads(json.dumps(found)))})

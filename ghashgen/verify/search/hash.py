@@ -6,10 +6,10 @@ from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.image import Image
+from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.flow import flow_of
 from ghashgen.verify.search.generalise import Sample
@@ -22,7 +22,7 @@ from ghashgen.verify.search.values import TURN
 EMPTY: dict[str, Any] = {"assertions": {}}
 
 
-def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
+def certificate(image: Image, meaning: Function, abi: str) -> dict[str, Any]:
     """Return the first certificate that the rules accept.
 
     Raises:

@@ -145,7 +145,7 @@ def turns(
             work += [Trail(s, asked.at, True, asked.arrivals) for s in asked.cases]
             continue
         except (Refutation, UndecidedError) as error:
-            refused = refused or error
+            refused = refused or error.with_traceback(None)  # It would keep all states.
             continue
         ended = ended or found is None
         if found is not None:
@@ -250,7 +250,7 @@ def cases(
                 lambda at, begun: at != END and (begun or at not in stops),
             )
         except (Refutation, UndecidedError) as error:
-            refused = refused or error
+            refused = refused or error.with_traceback(None)  # It would keep all states.
             continue
         if more is not None:
             work += [(case, at, True, met) for case in more]

@@ -24,7 +24,7 @@ from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 
-MOST_WAYS, MOST_IN_ALL = 1500, 400_000
+MOST_WAYS, MOST_IN_ALL = 3000, 400_000
 """Cases at once, and instructions of all of them, before this gives up."""
 
 LEAST_CASES = 2
@@ -149,7 +149,7 @@ class Merging:
         if state.label in self.found:
             raise TooLittle(self.checker.entry + self.found[state.label]["at"])
         if isinstance(error, Refutation):
-            self.refused.append(error)
+            self.refused.append(error.with_traceback(None))  # It would keep all states.
 
     def _together(self, at: int, states: list[State]) -> list[State]:
         """Return states that stand for some: those that are alike are one, as an assertion.

@@ -34,6 +34,9 @@ from ghashgen.verify.search.values import TURN
 
 MOST_LOOPS = 12
 
+FEW = 8
+"""States of which it is tried whether anything is the same of all."""
+
 Start = tuple[State, int]
 """A state, and where it stands."""
 
@@ -144,36 +147,47 @@ class Search:
         `passed`: every way to one of the meetings passes those before.
         """
         name = f"joint{len(self.data['assertions'])}"
+        begins: Callable[[], Iterable[Start]] = partial(map, self.source, self.sources)
         states, found, before = list[State](), dict[str, Any](), -1
+        first: list[Start] = []
+        if self.together and not passed:
+            meetings = [*meetings]
+            first, found = self.coming(meetings, begins, {})
         for at in meetings:
-            if passed and states and at in reached(self.after, before):
-                starts: Callable[[], Iterable[Start]] = partial(_copied, states, before)
-            else:
-                starts, found = partial(map, self.source, self.sources), {}
-            states, found = self.coming(at, starts, found)
-            before = at
-            if not states:
-                continue
-            live = self.flow.live.get(at, frozenset())
-            sources = {state.label: [self.same] for state in states}
-            sample = Joint(self.checker, states, live)
-            one = sample.joined(at - self.checker.entry, 0, sources, of)
-            if one is not None and sample.canonical(one["places"]):
+            moved = [one for one in first if one[1] == at]
+            if states and (passed or first) and at in reached(self.after, before):
+                more, found = self.coming([at], partial(_copied, states, before), found)
+                moved += more
+            elif not first:
+                moved, found = self.coming([at], begins, {})
+            states, before = [state for state, _ in moved], at
+            few = states[:: -(-len(states) // FEW) or 1]
+            if few and self.guessed(at, few, of) and (one := self.guessed(at, states, of)):
                 self.data["assertions"] |= found | {name: _read_later(one, states)}
                 return name
         return None
 
+    def guessed(self, at: int, states: list[State], of: int) -> dict[str, Any] | None:
+        """Return an assertion of some states, if it says what comes next of them all."""
+        live = self.flow.live.get(at, frozenset())
+        sources = {state.label: [self.same] for state in states}
+        sample = Joint(self.checker, states, live)
+        one: dict[str, Any] | None = sample.joined(at - self.checker.entry, 0, sources, of)
+        return one if one is not None and sample.canonical(one["places"]) else None
+
     def coming(
-        self, at: int, starts: Callable[[], Iterable[Start]], found: dict[str, Any]
-    ) -> tuple[list[State], dict[str, Any]]:
-        """Return the states in which runs come to a joint, and the assertions between."""
+        self, to: list[int], starts: Callable[[], Iterable[Start]], found: dict[str, Any]
+    ) -> tuple[list[Start], dict[str, Any]]:
+        """Return the states in which runs come to some places, and the assertions between."""
         if not self.together:
-            return [state for source in starts() for state in self.arrived(*source, at)], {}
+            found_ = [(self.arrived(*source, at), at) for source in starts() for at in to]
+            return [(state, at) for some, at in found_ for state in some], {}
         merging = Merging(self.checker, self.where, found)
         # None is before a loop, which may have no assertion yet.
-        merging.places -= self.where.leading(self.heads & leading(self.after, at))
-        arrived = merging.run(starts, self.stops() | {at}, to=[at])
-        return [state for to, state in arrived if to == at], merging.found
+        for at in to:
+            merging.places -= self.where.leading(self.heads & leading(self.after, at))
+        arrived = merging.run(starts, self.stops() | {*to}, to)
+        return [(state, at) for at, state in arrived if at in to], merging.found
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""

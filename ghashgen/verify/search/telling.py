@@ -50,10 +50,11 @@ LONGER = ((3, 37), (4, 0), (5, 48), (8, 16), (9, 37), (16, 0), (17, 48))
 LENGTHS = range(400)
 """Lengths in bytes that are tried at last."""
 
-FIRST_STEPS, MOST_STEPS = 20_000, 60_000
-"""Instructions of all runs, after which no more are tried: before the next certificate is asked
-for, about two seconds, and when there is no more certificate.
-"""
+STEPS = (4_000, 20_000)
+"""Instructions of all runs before a second certificate is asked for, and before each later one."""
+
+MOST_STEPS = 60_000
+"""Instructions of all runs, after which no more are tried: a few seconds."""
 
 
 def run_at(

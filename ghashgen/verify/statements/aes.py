@@ -14,7 +14,6 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.meaning import aes
 from ghashgen.verify.meaning.algebra import ROUND_KEY
 from ghashgen.verify.meaning.function import Function
-from ghashgen.verify.statements.hash import check_table
 
 Cell = tuple[str, int] | None
 
@@ -57,7 +56,6 @@ class Keyed:
                 f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
                 f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
             )
-        check_table(self)
 
     @property
     def key_sizes(self) -> Mapping[str, Self]:

@@ -53,6 +53,8 @@ class GcmSpec(Keyed):
     order: Order
     untouched: bool = False
     """Whether `open` writes nothing where the tag is wrong; else it writes zeros."""
+    any_tag: bool = False
+    """Whether a given tag may have any number of bytes from 1 to 16."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

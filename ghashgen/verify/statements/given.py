@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.meaning import hash
 from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.statements import hash as hashes
 from ghashgen.verify.statements.aes import Keyed
 
@@ -72,5 +72,5 @@ class GivenSpec(Keyed):
             Refutation: it has no meaning here.
         """
         if function.operation in hashes.OPERATIONS:
-            return hash.meaning_of(self, function)
+            return meaning_of(self, function)
         return super().meaning(function)

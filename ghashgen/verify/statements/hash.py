@@ -10,7 +10,7 @@ not emit: `ghashgen.check.statements` reads it from a file.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
@@ -32,8 +32,6 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 
 ROWS = tuple(BLOCK_BYTES << i for i in range(1, 4))
 """Valid sizes in bytes of a column's row."""
-
-ABIS = ("sysv", "win64")
 
 OPS = ("ghash", "polyval")
 """SP 800-38D, or RFC 8452."""
@@ -88,27 +86,6 @@ class FunctionSpec:
             )
 
 
-def check_table(spec: Any) -> None:
-    """Check what every statement says of its table, of its group and of its convention.
-
-    Raises:
-        GhashgenError: it makes no sense.
-    """
-    if spec.abi not in ABIS:
-        raise GhashgenError(f"no ABI {spec.abi!r}", f"ABIs are {', '.join(ABIS)}")
-    if spec.blocks < 1:
-        raise GhashgenError(f"{spec.blocks} blocks per group", "a group has 1 block or more")
-    if BLOCK_BYTES * len(spec.cells) > spec.table_bytes:
-        raise GhashgenError(
-            f"{len(spec.cells)} cells do not fit in {spec.table_bytes} bytes",
-            "set table_bytes to 16 times the cells, or more",
-        )
-    if spec.table_align < 1 or spec.table_align & spec.table_align - 1:
-        raise GhashgenError(
-            f"a table alignment of {spec.table_align} bytes", "alignments are powers of two"
-        )
-
-
 def check_cells(cells: Iterable[tuple[str, int] | None]) -> None:
     """Check what a table is said to hold of the powers of H.
 
@@ -144,7 +121,6 @@ class KernelSpec:
     op: str = "ghash"
 
     def __post_init__(self) -> None:
-        check_table(self)
         if self.op not in OPS:
             raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
         check_cells(self.cells)
@@ -161,11 +137,6 @@ class KernelSpec:
             Refutation: it has no meaning here.
         """
         return hash.meaning_of(self, function)
-
-
-def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
-    """Return the cells of a table that holds all entries of H^1, then all of H^2, and so on."""
-    return tuple((kind, power) for power in range(1, powers + 1) for kind in entries)
 
 
 def parse_cell(text: str) -> tuple[str, int] | None:

@@ -17,6 +17,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
+from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
 from ghashgen.verify.core.values import M64, Linear, Pointer, Value
@@ -71,10 +72,8 @@ def scale_value(m: Machine, value: Value, factor: int) -> Value:
     """Return value·factor for a factor of 1, 2, 4 or 8."""
     if factor == 1:
         return value
-    if isinstance(value, int):
-        return value * factor & M64
-    if isinstance(value, Linear):
-        return m.facts.shift_left(value, factor.bit_length() - 1)
+    if isinstance(value, int | Linear):
+        return m.facts.reduced(times(value, factor), 64)
     raise unsupported("a scaled pointer or secret", m.terms.at)
 
 
@@ -252,15 +251,13 @@ def read_gpr(i: Instruction, op: int, bits: int = 0) -> Read:
 
 def narrow(m: Machine, value: Value, bits: int) -> Value:
     """Return the low bits of a value."""
-    if isinstance(value, int):
-        return value & (1 << bits) - 1
+    if isinstance(value, int | Linear):
+        return m.facts.reduced(value, bits)
     if isinstance(value, Term):
         return m.terms.keep(value, (1 << bits) - 1)
-    if isinstance(value, Pointer):
-        if bits == 64:
-            return value
-        raise unsupported("the low bits of an address", m.terms.at)
-    return m.facts.reduced(value, bits)
+    if bits == 64:
+        return value
+    raise unsupported("the low bits of an address", m.terms.at)
 
 
 def write_gpr(i: Instruction) -> Write:
@@ -289,7 +286,7 @@ def write_gpr(i: Instruction) -> Write:
             return
         t, at = m.terms, m.terms.at
         if isinstance(old, Linear | Pointer):
-            old = t.unsaid("the upper bits of a length or an address", 64)
+            old = t.lost("the upper bits of a length or an address", False, 64)
         rest = t.keep(old, M64 ^ low)
         # A sum with a named block has all bits of that block.
         m.gpr[index] = narrow(m, t.beside(rest, t.keep(as_lane(value, at), low)), 64)

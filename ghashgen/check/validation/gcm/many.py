@@ -1,4 +1,4 @@
-"""Bursts of messages for `seal_many` and `open_many`: right answers are pyca's, one a message.
+"""Bursts of messages for `seal_many` and `open_many`; pyca gives the right answer to each message.
 
 A message of a burst has its own status and buffers, numbered: `in 3`, `tag 3`. Each buffer ends at
 a page that may not be touched. Whatever a call may write is compared, with the records themselves.
@@ -34,13 +34,13 @@ SEAL, OPEN = "seal_many", "open_many"
 FUNCTIONS = (SEAL, OPEN)
 
 GROUP = 4
-"""Messages that a kernel takes together: counts around multiples of it are run."""
+"""Messages that a kernel processes as one group. Counts around its multiples are run."""
 
 MOST_TEXT = 1800
 """Longer than any message of a group."""
 
 STALE = 77
-"""What a status is before the call."""
+"""The status before the call."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Sent:
 
     message: Message
     tag: bytes
-    """The tag that is given, to open."""
+    """The tag that is passed to `open_many`."""
     status: int = RIGHT
     in_place: bool = False
     null: bool = True
-    """Whether what is empty has no address."""
+    """Whether empty buffers are passed as null pointers."""
     said: Mapping[str, int] = field(default_factory=dict)
     """Numbers in its record instead of the buffers' actual lengths."""
     given: Mapping[str, bytes] = field(default_factory=dict)
@@ -241,17 +241,13 @@ def _invalid(key_bytes: int, function: str, sample: int) -> Iterator[Trial]:
 
 
 @lru_cache(maxsize=4)
-def _all(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
+def trials(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
+    """Return the bursts of a function; `sample` thins them out."""
     rng = random.Random(SEED + 149 * key_bytes)
     key = Key(rng.randbytes(key_bytes))
     none = burst(function, "no array", (), key.key)
     suites = (_random, _lengths, _invalid)
     return none, *(one for suite in suites for one in suite(key_bytes, function, sample))
-
-
-def trials(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
-    """Return the bursts of a function; `sample` thins them out."""
-    return _all(key_bytes, function, sample)
 
 
 def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:

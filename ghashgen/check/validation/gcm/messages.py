@@ -263,13 +263,26 @@ def much_aad(key_bytes: int) -> Trial:
     return replace(trial, zeros={"aad": zeros}, said={"aad_len": size})
 
 
-def tags(key_bytes: int) -> Iterator[Trial]:
-    """Yield right messages with tags of all lengths."""
+def tags(key_bytes: int, sizes: Iterable[int] = TAG_BYTES) -> Iterator[Trial]:
+    """Yield right messages with tags of all lengths, and with either end of the tag wrong."""
     rng = random.Random(SEED + 29 * key_bytes)
     key = Key(rng.randbytes(key_bytes))
-    for size in TAG_BYTES:
+    for size in sizes:
         for length in (0, 1, 33):
-            yield opening(_drawn(rng, key, length, 20), False, size)
+            yield opening(found := _drawn(rng, key, length, 20), False, size)
+        if size not in TAG_BYTES:  # `forgeries` have those.
+            yield from (forged(found, bit, size) for bit in (0, 8 * size - 1))
+
+
+def any_tag(trial: Trial) -> Trial | None:
+    """Return a trial for a kernel that takes tags of any size; None if it refuses that."""
+    size = len(bytes(trial.given.get("tag", b"")))
+    if trial.result != REFUSED or trial.said or size in TAG_BYTES or not 1 <= size <= BLOCK_BYTES:
+        return trial
+    if trial.function == "open":
+        return None
+    zeros = Part("state", bytes(len(bytes(trial.given["state"]))))
+    return replace(trial, parts=(zeros,), result=RIGHT)
 
 
 def refused(key_bytes: int, function: str) -> Iterator[Trial]:

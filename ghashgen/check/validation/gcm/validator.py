@@ -1,10 +1,8 @@
 """Validates AES-GCM: key set-up, every length around the group, wrapping counters, CAVP, bounds."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -16,12 +14,11 @@ from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.check.validation.trials import Trial, calls, run
-from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.check.validation.trials import Trial, calls, validated
+from ghashgen.kernels.gcm.kernel import ROUND_KEYS, STANDARD_TAGS, GcmKernel
 from ghashgen.run.arguments import Arguments
 from ghashgen.run.built import Built
 from ghashgen.run.callee import Callee
-from ghashgen.support.errors import GhashgenError
 
 
 @dataclass(frozen=True)
@@ -38,8 +35,17 @@ class Wanted:
     """One in this many of the trials that do not depend on the group is run."""
     few: bool
     """Whether calls are so slow that fewer turns of the loops are run."""
-    untouched: bool
+    untouched: bool = False
     """Whether `open` leaves its output alone if the tag is wrong."""
+    tags: Sequence[int] = STANDARD_TAGS
+    """Bytes of the tags that it compares."""
+
+    def fitted(self, trials: Iterator[Trial]) -> Iterator[Trial]:
+        """Yield trials as these options have them."""
+        for trial in trials:
+            found = messages.any_tag(trial) if len(self.tags) > len(STANDARD_TAGS) else trial
+            if found is not None:
+                yield messages.untouched(found) if self.untouched else found
 
     def messages(self) -> Iterator[Message]:
         """Yield whole messages."""
@@ -57,8 +63,8 @@ def wanted_of(kernel: GcmKernel, bound: int, sample: int, size: int = 0) -> Want
     at = kernel.layout.arrays[ROUND_KEYS]
     apart = BLOCK_BYTES * kernel.key_lanes
     places = range(at, at + apart * (aes.ROUNDS[size] + 1), apart)
-    few, untouched = sample > 1, kernel.keeps_output
-    return Wanted(size, kernel.blocks, places, bound, sample, few, untouched)
+    own = kernel.keeps_output, kernel.tag_sizes
+    return Wanted(size, kernel.blocks, places, bound, sample, sample > 1, *own)
 
 
 def _keys(wanted: Wanted) -> Iterator[Trial]:
@@ -94,7 +100,7 @@ def _opened(wanted: Wanted) -> Iterator[Trial]:
     size, blocks = wanted.key_bytes, wanted.blocks
     for number, each in enumerate(wanted.messages()):
         yield messages.opening(each, not number & 1)
-    yield from messages.tags(size)
+    yield from messages.tags(size, wanted.tags)
     yield from messages.forgeries(size, blocks, wanted.sample)
     yield from messages.cavp(size, "open")[:: wanted.sample]
     yield from messages.refused(size, "open")
@@ -140,17 +146,16 @@ or wrong, for functions that arbitrary bytes test poorly.
 
 def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
     """Yield the trials of each function: around two groups, then at many turns of its loops."""
-    left = messages.untouched if wanted.untouched else lambda trial: trial
     for name in callee.exported:
         if name in SUITES:
-            yield map(left, SUITES[name](wanted))
-            yield map(left, turns.trials(name, wanted.key_bytes, wanted.blocks, wanted.few))
+            yield wanted.fitted(SUITES[name](wanted))
+            yield wanted.fitted(turns.trials(name, wanted.key_bytes, wanted.blocks, wanted.few))
 
 
 def placed(runner: Runner, callee: Callee, untouched: bool) -> dict[str, list[Arguments]]:
     """Return the calls to make at every place, for functions that have such calls.
 
-    They leave the same there, so an output that stays `untouched` is not among them.
+    Each leaves the same bytes at every place. A call that leaves the output `untouched` does not.
     """
     own = {
         name: [
@@ -180,24 +185,10 @@ def validator(
 
 def validate_one(runner: Runner, built: Built[GcmKernel], bounds: Mapping[int, int]) -> Validation:
     """Validate one kernel; a function without trials is a failure."""
-    start = time.perf_counter()
-    failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
-    sizes, cases = built.kernel.key_sizes, 0
-    every = (wanted_of(built.kernel, bounds[size], runner.sample, size) for size in sizes)
-    try:
-        for trials in chain.from_iterable(suites(built, wanted) for wanted in every):
-            made, found = run(runner, built, trials)
-            cases += made
-            failures += found
-        failures += runner.check(built, placed(runner, built, built.kernel.keeps_output))
-    except GhashgenError as error:
-        failures.append(str(error))
-    return Validation(
-        name=built.kernel.name,
-        isa=built.kernel.isa,
-        how=runner.how,
-        cases=cases,
-        longest_tail=tail_bound(built.kernel.blocks),
-        seconds=time.perf_counter() - start,
-        failures=tuple(failures),
+    every = (
+        trials
+        for size in built.kernel.key_sizes
+        for trials in suites(built, wanted_of(built.kernel, bounds[size], runner.sample, size))
     )
+    own = partial(placed, runner, built, built.kernel.keeps_output)
+    return validated(runner, built, every, SUITES, own)

@@ -11,7 +11,8 @@ from ghashgen.kernels.aes.rolled import enciphered
 from ghashgen.kernels.core import CELL_BYTES, CipherKey, Function, Param
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.params import ANY_KEY, KEY_LENGTH, NEW_CONTEXT
-from ghashgen.kernels.hash.functions.init import fill, fill_in_a_loop, pad
+from ghashgen.kernels.gcm.parts.powers import fill
+from ghashgen.kernels.hash.functions.init import fill_in_a_loop, pad
 from ghashgen.kernels.hash.parts.interface import to_register
 
 _OF_ANY_SIZE: Mapping[str, Any] = {

@@ -22,6 +22,7 @@ from ghashgen.kernels.gcm.parts.params import (
     STATUS,
     TAG,
     TAG_LENGTH,
+    with_tags,
 )
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
 
@@ -34,7 +35,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     if way is not None:
         b.branch("equal", way, ENCRYPTS, "begin")
-    check_tag_length(b, tag_length, "refused")
+    check_tag_length(b, kernel, tag_length, "refused")
     if way is not None:
         b.label("begin")
         wanted = message.compact(way)
@@ -86,6 +87,7 @@ FUNCTION = Function(
     ),
     build=build,
     statement="open",
+    variant=lambda kernel: with_tags(kernel, *ASSOCIATED, TAG, TAG_LENGTH),
     exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )

@@ -23,7 +23,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
         message = Message(b, kernel, context, *(read(b, record, word) for word in words))
         with b.part("one"):
             check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
-            check_tag_length(b, read(b, record, "tag_len"), "refused")
+            check_tag_length(b, kernel, read(b, record, "tag_len"), "refused")
             tag = right_tag(b, kernel, message)
             record = take(b, RECORD)
             given, length = (read(b, record, word) for word in ("tag", "tag_len"))

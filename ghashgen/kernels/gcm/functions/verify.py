@@ -17,6 +17,7 @@ from ghashgen.kernels.gcm.parts.params import (
     STREAM,
     TAG,
     TAG_LENGTH,
+    with_tags,
 )
 from ghashgen.kernels.gcm.parts.stream import Stream
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
@@ -26,7 +27,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     """Record the function of this kernel."""
     context, state, tag, tag_length = b.params
     stream = Stream(b, kernel, context, state)
-    check_tag_length(b, tag_length, "refused")
+    check_tag_length(b, kernel, tag_length, "refused")
     found = difference(b, kernel, stream.tag("misplaced"), tag, tag_length)
     stream.erase()
     b.branch("equal", found, 0, "right")
@@ -49,6 +50,7 @@ FUNCTION = Function(
     ),
     build=build,
     statement="verify",
+    variant=lambda kernel: with_tags(kernel, CONTEXT, STREAM, TAG, TAG_LENGTH),
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )

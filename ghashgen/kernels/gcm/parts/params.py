@@ -1,8 +1,11 @@
 """Parameters that several functions share, with the names used in statements; and statuses."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Result
+from ghashgen.kernels.gcm.kernel import STANDARD_TAGS, GcmKernel
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, RECORD_TYPE
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, STATE, TABLE
 
@@ -54,8 +57,14 @@ NEW_TAG = Param("tag", "tag", ONE_BLOCK, Direction.OUT)
 TAG = Param("tag", "tag", Counted("tag_len"))
 """The received tag, `tag_len` bytes."""
 
-TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=(4, 8, *range(12, 17)))
+TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=STANDARD_TAGS)
 """Bytes of the received tag: 4, 8 or 12 to 16."""
+
+
+def with_tags(kernel: GcmKernel, *params: Param) -> Mapping[str, Any]:
+    """Return the parameters of a function whose last is TAG_LENGTH, as a kernel allows it."""
+    return {"params": (*params[:-1], replace(TAG_LENGTH, allowed=kernel.tag_sizes))}
+
 
 STATUS = Result("status")
 """The return value: one of the numbers below."""

@@ -9,9 +9,9 @@ from ghashgen.ir.program import Label, Mem, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys, rounds
 from ghashgen.kernels.aes.rolled import enciphered
 from ghashgen.kernels.bytes.exact import Exact
-from ghashgen.kernels.bytes.load import load_from_8
+from ghashgen.kernels.bytes.load import load_from_8, load_partial
 from ghashgen.kernels.bytes.store import first_bytes
-from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.kernel import ANY_TAG, GcmKernel
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
 
 MASK = Slot(0)
@@ -24,11 +24,12 @@ LEAST_TAG = 12
 """Minimum bytes of all other tags."""
 
 
-def check_tag_length(b: Builder, length: VReg, refused: str) -> None:
+def check_tag_length(b: Builder, kernel: GcmKernel, length: VReg, refused: str) -> None:
     """Go to `refused` unless a tag may have `length` bytes."""
-    for bytes_ in SHORT_TAGS:
+    any_tag = kernel.tag_sizes == ANY_TAG
+    for bytes_ in () if any_tag else SHORT_TAGS:
         b.branch("equal", length, bytes_, "tag_length")
-    b.branch("below", length, LEAST_TAG, refused)
+    b.branch("below", length, min(ANY_TAG) if any_tag else LEAST_TAG, refused)
     b.branch("not_below", length, BLOCK_BYTES + 1, refused)
     b.label("tag_length")
 
@@ -76,16 +77,26 @@ def difference(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VR
 
     `given` is the address of the received tag. Reads and compares exactly `length` bytes.
     """
-    take = _in_register if kernel.instruction_set.partial_registers else _overlapping
-    found = take(b, tag, given, length)
+    if kernel.instruction_set.partial_registers:
+        found = _in_register(b, kernel, tag, given, length)
+    else:
+        found = (_any if kernel.tag_sizes == ANY_TAG else _overlapping)(b, tag, given, length)
     both = b.or_(found, b.swap64(found), "all differences")
     return b.to_gpr(both)
 
 
-def _in_register(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
-    numbers = range(min(SHORT_TAGS), BLOCK_BYTES + 1)
+def _in_register(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VReg) -> VReg:
+    numbers = range(min(kernel.tag_sizes), BLOCK_BYTES + 1)
     exact = Exact.of(b, length, numbers)
     return exact.first(b.xor(tag, exact.load("given", Mem(base=given))), "differences")
+
+
+def _any(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
+    out = b.register("differences")
+    b.branch("equal", length, BLOCK_BYTES, "whole")
+    with b.part("given"):
+        other = load_partial(b, given, length, "loaded")
+    return _compared(b, tag, given, length, out, other)
 
 
 def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
@@ -97,6 +108,11 @@ def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
     b.label("four")
     b.assign(other, b.load_part("load32", Mem(base=given), "the given tag"))
     b.label("truncated")
+    return _compared(b, tag, given, length, out, other)
+
+
+def _compared(b: Builder, tag: VReg, given: VReg, length: VReg, out: VReg, other: VReg) -> VReg:
+    """Return the differences, of a part of the tag that was loaded or, from `whole` on, of all."""
     b.assign(out, first_bytes(b, b.xor(tag, other, "differences"), length))
     b.emit("jump", Label("compare"))
     b.label("whole")

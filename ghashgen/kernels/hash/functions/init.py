@@ -22,7 +22,7 @@ STRIDE = 4
 """Registers computed in parallel: enough to hide the latency of a multiplication."""
 
 
-class _Table:
+class Table:
     """Writes registers of powers to the table; R is a running sum."""
 
     def __init__(self, b: Builder, kernel: Kernel) -> None:
@@ -88,7 +88,7 @@ def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
     count = layout.top // lanes
     s = min(count, STRIDE)
     b.about("B_1")
-    writer = _Table(b, kernel)
+    writer = Table(b, kernel)
     V: dict[int, Value] = {1: _first_register(b, kernel, key_operand(b, kernel, H))}
     keys: dict[int, Key] = {}
 
@@ -138,7 +138,7 @@ def fill_in_a_loop(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
     b.about("B_1")
     stream = b.variable(_first_register(b, kernel, key_operand(b, kernel, H)), "stream")
     step = key_of(b, kernel, b.spread_lane(stream, lanes) if lanes > 1 else b.variable(stream, "B"))
-    writer = _Table(b, kernel)
+    writer = Table(b, kernel)
     if kernel.multiplier.key_term is not None:
         writer.total = b.zero("R", lanes=lanes)
     at = b.gpr("gpr_copy", table)
@@ -156,7 +156,7 @@ def fill_in_a_loop(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
 def _round(
     b: Builder,
     kernel: Kernel,
-    writer: _Table,
+    writer: Table,
     place: tuple[VReg, int],
     done: int,
     streams: Sequence[VReg],

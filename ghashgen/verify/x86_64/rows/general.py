@@ -12,7 +12,7 @@ from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import Term, same_value
+from ghashgen.verify.core.term import Term, mask_of, same_value
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.machine.flags import (
     Flag,
@@ -71,29 +71,18 @@ def row(
     return build
 
 
-def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
-    """Return a + b modulo 2^bits; opaque if a secret enters."""
+def total(m: Machine, a: Value, b: Value, bits: int = 64, sign: int = 1) -> Value:
+    """Return a + sign·b modulo 2^bits; opaque if a secret enters, unless nothing can carry."""
     if isinstance(a, Term) or isinstance(b, Term):
-        if isinstance(a, int | Term) and isinstance(b, int | Term):
-            mask_a = a.mask if isinstance(a, Term) else a
-            mask_b = b.mask if isinstance(b, Term) else b
-            if not mask_a & mask_b:
-                return m.terms.xor(a, b)
-        return m.terms.opaque("an addition of secrets", a, b, mask=(1 << bits) - 1)
-    out = m.facts.add(a, b, bits)
-    if out is None:
-        raise unsupported("an addition of two addresses", m.terms.at)
-    return out
-
-
-def _difference(m: Machine, a: Value, b: Value, bits: int) -> Value:
-    if isinstance(a, Term) or isinstance(b, Term):
-        if same_value(a, b):
+        if sign < 0 and same_value(a, b):
             return 0
-        return m.terms.opaque("a subtraction of secrets", a, b, mask=(1 << bits) - 1)
-    out = m.facts.subtract(a, b, bits)
+        lanes = isinstance(a, int | Term) and isinstance(b, int | Term)
+        if sign > 0 and lanes and not mask_of(a) & mask_of(b):  # type: ignore[arg-type]
+            return m.terms.xor(a, b)  # type: ignore[arg-type]
+        return m.terms.opaque("an addition of secrets", a, b, mask=(1 << bits) - 1)
+    out = m.facts.add(a, b, bits, sign)
     if out is None:
-        raise unsupported("a difference of addresses in different buffers", m.terms.at)
+        raise unsupported("a sum or a difference of these addresses", m.terms.at)
     return out
 
 
@@ -122,11 +111,11 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
 
 
 def _add(m: Machine, bits: int, a: Value, b: Value) -> Result:
-    return sum_values(m, a, b, bits), of_sum(m.facts, a, b, bits)
+    return total(m, a, b, bits), of_sum(m.facts, a, b, bits)
 
 
 def _subtract(m: Machine, bits: int, a: Value, b: Value) -> Result:
-    return _difference(m, a, b, bits), _compare(m, bits, a, b)[1]
+    return total(m, a, b, bits, -1), _compare(m, bits, a, b)[1]
 
 
 def _compare(m: Machine, bits: int, a: Value, b: Value) -> Result:

@@ -85,6 +85,13 @@ def pshufd(t: Terms, a: Lane, imm: int) -> Lane:
     return t.bytes(a, elements([imm >> 2 * k & 3 for k in range(4)], 4))
 
 
+def palignr(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """PALIGNR."""
+    # The concatenation a:b shifted right: byte k is byte k + imm of (b, a).
+    at = [k + imm for k in range(16)]
+    return merge(t, b, a, [s if s < 32 else -1 for s in at])
+
+
 def pclmulqdq(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """PCLMULQDQ: immediate bits 0 and 4 choose the halves of SRC1 and SRC2."""
     return t.clmul(a, imm & 1, b, imm >> 4 & 1)

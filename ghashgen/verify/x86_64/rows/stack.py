@@ -6,18 +6,18 @@ from ghashgen.verify.core.values import M64, Value
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import RBP, RSP, Rows
-from ghashgen.verify.x86_64.rows.general import sum_values
+from ghashgen.verify.x86_64.rows.general import total
 
 
 def grow(m: Machine, value: Value) -> None:
     """Push 8 bytes."""
-    m.gpr[RSP] = sum_values(m, m.gpr[RSP], M64 - 7)
+    m.gpr[RSP] = total(m, m.gpr[RSP], M64 - 7)
     m.memory.store(m.gpr[RSP], value, 8)
 
 
 def shrink(m: Machine) -> None:
     """Move the stack pointer past 8 bytes."""
-    m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
+    m.gpr[RSP] = total(m, m.gpr[RSP], 8)
 
 
 def _push(i: Instruction) -> Step:

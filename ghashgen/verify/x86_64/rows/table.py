@@ -21,8 +21,8 @@ MODULES = (general, stack, flow, vector, move, wide, aes)
 LEFT_OUT = re.compile(
     "(MVEX|VEX_KNC)_.*"  # Xeon Phi.
     "|.*_MMM?(32|64)?(_.*)?"  # MMX.
-    "|EVEX_VPCMP.*|EVEX_VMOV[AU]PD.*|VEX_KMOV._M.*|(BSWAP|LEA)_R16.*|MOVZX_R16_RM16"
-    "|TEST_.*_F[67]R1|MOV_.*(MOFFS|SREG|CR|DR).*|J.*_(REL16|REL8_16)|JMP_.*M.*"
+    "|EVEX_VPCMP.*|EVEX_VMOV[AU]PD.*|VEX_VLDDQU_Y.*|VEX_KMOV._M.*|(BSWAP|LEA)_R16.*"
+    "|MOVZX_R16_RM16|TEST_.*_F[67]R1|MOV_.*(MOFFS|SREG|CR|DR).*|J.*_(REL16|REL8_16)|JMP_.*M.*"
     "|.*P(INSR|EXTR).*_R64M.*|.*PEXTRW_R.._.*|.*PMOVMSKB_R64.*"
 )
 """Forms without a row, of mnemonics that have one."""

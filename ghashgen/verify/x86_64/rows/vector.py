@@ -126,6 +126,7 @@ ROWS: Rows = {
     "POR ORPS ORPD VPORD VPORQ": lanes(lambda t, a, b, imm: t.either(a, b), 2),
     "PAND ANDPS ANDPD VPANDD VPANDQ": lanes(lambda t, a, b, imm: t.both(a, b), 2),
     "PSHUFB": lanes(on.pshufb, 2),
+    "PALIGNR": lanes(on.palignr, 2),
     "PCLMULQDQ": lanes(on.pclmulqdq, 2),
     "PSHUFD": lanes(on.pshufd, 1),
     "PUNPCKLQDQ": lanes(on.unpack_low, 2),

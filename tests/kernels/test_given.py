@@ -1,0 +1,225 @@
+"""Kernels in a host's layout: BoringSSL's symbols and prototypes, planted faults, statements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from helpers import gcm_faults as planting
+from helpers.cpus import AS_FOUND, lacking
+
+from ghashgen.check.claims.given import GivenFile, stated
+from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec, statement_text
+from ghashgen.check.validation import given
+from ghashgen.check.validation.runners import native
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.given.interface import interfaces
+from ghashgen.kernels.given.kernel import GivenKernel
+from ghashgen.kernels.target import runnable
+from ghashgen.output.artefact import make
+from ghashgen.output.hosts.registry import hosts
+from ghashgen.run.built import Built, build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.certified import Certified, Searching
+
+NARROW = GivenKernel("boringssl", "avx2", "schoolbook", "clmul2", 2)
+WIDE = GivenKernel("boringssl", "avx512", "k", "clmul1", 4)
+
+PROTOTYPES = (
+    "void gcm_init_vpclmulqdq_avx2(void *Htable, const uint8_t H[16])",
+    "void gcm_gmult_vpclmulqdq_avx2(uint8_t Xi[16], const void *Htable)",
+    "void gcm_ghash_vpclmulqdq_avx2(uint8_t Xi[16], const void *Htable, const uint8_t *in, "
+    "size_t len)",
+    *(
+        f"void aes_gcm_{way}_update_vaes_avx2(const uint8_t *in, uint8_t *out, size_t len, "
+        "const uint8_t key[244], const uint8_t ivec[16], const void *Htable, uint8_t Xi[16])"
+        for way in ("enc", "dec")
+    ),
+)
+
+
+def test_functions_are_called_as_boringssl_calls_them() -> None:
+    own = functions_of(NARROW).values()
+    assert tuple(f.prototype(f.symbol_in(NARROW.name)) for f in own) == PROTOTYPES
+    wide = {f.symbol_in(WIDE.name) for f in functions_of(WIDE).values()}
+    assert wide == {line.split("(")[0][5:].replace("avx2", "avx512") for line in PROTOTYPES}
+
+
+def test_what_the_host_has_no_room_or_symbols_for_is_refused() -> None:
+    for host in (kernel for kernel in hosts()["boringssl"].wanted.made()):  # type: ignore[union-attr]
+        assert host.layout.size <= 256
+    with pytest.raises(GhashgenError, match="the table takes 320 bytes, and BoringSSL has 256"):
+        replace(NARROW, multiply="k", reduce="clmul1", blocks=10)
+    with pytest.raises(GhashgenError, match="BoringSSL has no symbols for isa 'avx'"):
+        replace(NARROW, isa="avx")
+    with pytest.raises(GhashgenError, match="unknown interface 'other'"):
+        replace(NARROW, interface="other")
+
+
+# Planted faults.
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, what validation says of it, and what the prover says."""
+
+    name: str
+    told: str
+    refused: str
+    plant: planting.Plant = lambda patch: None
+    old: str = ""
+    new: str = ""
+
+
+PLANTED = (
+    Planted(
+        "H as one number",
+        "init of subkey .*: Htable from byte",
+        "gcm_init_vpclmulqdq_avx2.* table entry",
+        old="0x4e                    ; H",
+        new="0xe4                    ; H",
+    ),
+    Planted(
+        "the rounds of another key",
+        "encrypt of 1 bytes.*: out from byte 0",
+        "aes_gcm_enc_update_vaes_avx2",
+        old="r10, 0x09",
+        new="r10, 0x0b",
+    ),
+    Planted(
+        "a round key twice",
+        "of 1 bytes.*: out from byte 0",
+        "the output at 0 is wrong",
+        planting._keys_of_the_round_before,
+    ),
+    Planted(
+        "lanes backwards",
+        "crypt of 17 bytes.*: out from byte 0",
+        "the output at 0 is wrong",
+        planting._lanes_backwards,
+    ),
+)
+every_fault = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+
+
+def made(
+    planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path
+) -> Built[GivenKernel]:
+    """Build a kernel with a fault in it."""
+    planted.plant(patch)
+    (built,) = build([NARROW], runnable("sysv"), folder / "none", folder)
+    if not planted.old:
+        return built
+    source = make(NARROW, runnable("sysv"), tool).text
+    assert planted.old in source
+    text = source.replace(planted.old, planted.new, 1)
+    obj = folder / "planted.o"
+    obj.write_bytes(assemble_text(tool, "planted", text, "elf64"))
+    return replace(built, obj=obj)
+
+
+@pytest.mark.cpu(AS_FOUND)
+@every_fault
+def test_a_planted_fault_is_told(
+    planted: Planted,
+    monkeypatch: pytest.MonkeyPatch,
+    nasm: Tool,
+    tmp_path: Path,
+    harness_folder: Path,
+) -> None:
+    built = made(planted, monkeypatch, nasm, tmp_path)
+    if without := lacking(built.features):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    found = given.validate_one(native([built], harness_folder, 16), built)
+    assert any(re.search(planted.told, line) for line in found.failures), found.failures[:3]
+
+
+@every_fault
+def test_a_planted_fault_is_not_proved(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
+) -> None:
+    built = made(planted, monkeypatch, nasm, tmp_path)
+    spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
+    refutation = prove_object(built.obj, spec).refutation
+    assert refutation is not None
+    assert re.search(planted.refused, str(refutation)), str(refutation)
+
+
+# What is right.
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("kernel", [NARROW, WIDE], ids=lambda kernel: kernel.isa)
+def test_a_right_kernel_passes(kernel: GivenKernel, tmp_path: Path, harness_folder: Path) -> None:
+    (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
+    if without := lacking(built.features):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    found = given.validate_one(native([built], harness_folder, 16), built)
+    assert found.ok, found.failures[:3]
+    assert found.cases > 6 * found.longest_tail
+
+
+@pytest.mark.parametrize(
+    ("kernel", "abi"), [(NARROW, "sysv"), (WIDE, "sysv"), (NARROW, "win64")], ids=str
+)
+def test_a_right_kernel_is_proved_for_each_size_of_a_key(
+    kernel: GivenKernel, abi: str, tmp_path: Path
+) -> None:
+    (built,) = build([kernel], runnable(abi), tmp_path / "none", tmp_path)
+    spec = statement(kernel, built.symbol, built.abi, built.table_align)
+    certified = Certified()
+    proof = prove_object(built.obj, spec, certified.search)
+    assert proof.proved, str(proof.refutation)
+    assert all({*found["keys"]} == {"128", "192", "256"} for found in certified.found.values())
+    # Another host has another number of rounds there, and at another place.
+    certificates = Certified(dict(certified.found), Searching.NOWHERE)
+    for other in ({"rounds_less": 0}, {"rounds_at": 256}):
+        refused = prove_object(built.obj, replace(spec, **other), certificates.search).refutation
+        assert refused is not None
+        assert refused.symbol == functions_of(kernel)["encrypt"].symbol
+
+
+# The statement.
+
+
+def test_a_statement_of_a_file_is_that_of_a_kernel(tmp_path: Path) -> None:
+    emitted = statement(NARROW, NARROW.name, "sysv", 1)
+    (tmp_path / "k.toml").write_text(statement_text(emitted), encoding="utf-8")
+    back = load_spec(tmp_path / "k.toml")
+    assert replace(back, functions=()) == replace(emitted, functions=())
+    assert set(back.functions) == set(emitted.functions)
+
+
+def test_the_page_has_a_statement_of_boringssls_own_object(tmp_path: Path) -> None:
+    page = (project_root() / "docs" / "proof.md").read_text(encoding="utf-8")
+    (text,) = (part for part in re.findall(r"```toml\n(.*?)```", page, re.S) if "given" in part)
+    (tmp_path / "k.toml").write_text(text, encoding="utf-8")
+    own, found = functions_of(WIDE).values(), load_spec(tmp_path / "k.toml").functions
+    assert {(f.statement, f.symbol, f.roles) for f in own} == {
+        (f.operation, f.symbol, f.parameters) for f in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"rounds_at": 239}, "a number of rounds at byte 239"),
+        ({"rounds_at": 224}, "a number of rounds at byte 224"),
+        ({"rounds_less": 10}, "Nr - 10"),
+        ({"cells": ("key0",)}, "no table cell 'key0'"),
+        ({"abi": "fastcall"}, "no ABI 'fastcall'"),
+    ],
+)
+def test_a_statement_that_makes_no_sense_is_refused(change: dict[str, object], cause: str) -> None:
+    right = {"name": "k", "abi": "sysv", "family": "given", "key_bits": 256, "blocks": 2}
+    right |= {"order": "reflected", "cells": ("B2", "B1"), "functions": {}}
+    right |= {"rounds_at": interfaces()["boringssl"].rounds_at, "rounds_less": 1}
+    assert stated(GivenFile(**right)).key_sizes.keys() == {"128", "192", "256"}
+    with pytest.raises(GhashgenError, match=re.escape(cause)):
+        stated(GivenFile(**{**right, **change}))
