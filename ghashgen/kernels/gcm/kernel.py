@@ -64,7 +64,7 @@ class Hashing(HashKernel):
     @property
     def groups(self) -> bool:
         """Whether many messages are processed in groups (`parts.many`)."""
-        return self.many and self.instruction_set.partial_registers
+        return self.many and self.lane_count == MESSAGES_AT_ONCE
 
     @property
     def straight(self) -> int:

@@ -47,8 +47,7 @@ class Records(Function):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.lengths = self.numbers
-        self.numbers = {**self.lengths, COUNT: (0, MOST_RECORDS), RECORD: (0, 0)}
+        self.lengths = {n: r for n, r in self.numbers.items() if n not in (COUNT, RECORD)}
 
     def at(self, numbers: Mapping[str, Any]) -> Number:
         """Return where in the array the record is."""
@@ -185,4 +184,5 @@ class Records(Function):
 def records_of(one: Function) -> Records:
     """Return the function of many messages, given what one of them means."""
     values = {f.name: getattr(one, f.name) for f in fields(Function) if f.init}
-    return Records(**values | {"result_bits": 0})
+    numbers = {**one.numbers, COUNT: (0, MOST_RECORDS), RECORD: (0, 0)}
+    return Records(**values | {"numbers": numbers, "result_bits": 0})

@@ -8,13 +8,19 @@ cut to cut: the records that are left, far more than whatever falls within a mes
 from dataclasses import replace
 from typing import Any
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, parse, times, unknown
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.machine.machine import END
+from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.meaning.records import COUNT, MESSAGES, RECORD, Records
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.message import Search
@@ -66,18 +72,27 @@ class Many(Search):
                 return ["n", str(LEFT if value == unknown(COUNT) else value)]
             return ["@", left[value]] if value in left else "!"
 
-        places = {
-            name: said(place.of(first.machine))
-            for name, place in registers(self.checker.target).items()
-            if place.file == "gpr" and FILES["gpr"] + place.index in live
-        }
-        # A message may leave anything in the rest of the frame.
+        looks = looks_of(self.checker.image, self.checker.entry).values()
+        used = frozenset[int]().union(*(look.reads | look.writes for look in looks))
+        places = dict[str, Any]()
+        for name, place in registers(self.checker.target).items():
+            number = FILES[place.file] + place.index
+            if place.file == "gpr" and number in live:
+                places[name] = said(place.of(first.machine))
+            elif number not in used:
+                places[name] = "!"
+        # A message may leave anything in the rest of the frame, but what nobody wipes is public.
         top: Any = first.machine.gpr[self.checker.top]
         free = {*range(top.offset - first.machine.red_zone, 0)}
-        for at, size in written_cells([first], "stack"):
-            places[f"stack+{at}:{size}"] = said(first.memory._read("stack", at, size))
+        for at, size in written_cells([first], STACK):
+            places[f"{STACK}+{at}:{size}"] = said(first.memory._read(STACK, at, size))
             free -= {*range(at, at + size)}
-        places |= {f"stack+{at}:1": "?" for at in sorted(free)}
+        wiped = self.written_behind(first, head) if self.meaning.wipe else free
+        for some, what in ((free & wiped, "?"), (free - wiped, "!")):
+            for start in {at - at % BLOCK_BYTES for at in some}:
+                block = {*range(start, start + BLOCK_BYTES)}
+                size = BLOCK_BYTES if block <= some else 1
+                places |= {f"{STACK}+{at}:{size}": what for at in sorted(block & some)[::size]}
         lengths = self.meaning.lengths
         one: dict[str, Any] = {
             "at": head - self.checker.entry,
@@ -93,6 +108,16 @@ class Many(Search):
         }  # fmt: skip
         done: dict[str, Any] = records(self.meaning, one, [])
         return done
+
+    def written_behind(self, first: State, head: int) -> set[int]:
+        """Return the bytes of the frame that are written behind the last record."""
+        (state,) = first.each((Case(values=((COUNT, 0),)),))
+        before, found = {**state.memory.written[STACK]}, set[int]()
+        while head != END:
+            head = self.checker.step(state, head)
+            cells = state.memory.written[STACK].items()
+            found |= {at for at, cell in cells if before.get(at) != cell}
+        return found
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
