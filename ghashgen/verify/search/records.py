@@ -20,9 +20,9 @@ from ghashgen.verify.meaning.records import COUNT, MESSAGES, RECORD, Records
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.held import records, written_cells
+from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.message import Search
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.values import FILES
@@ -72,23 +72,21 @@ class Many(Search):
                 return ["n", str(LEFT if value == unknown(COUNT) else value)]
             return ["@", left[value]] if value in left else "!"
 
-        looks = looks_of(self.checker.image, self.checker.entry).values()
-        used = frozenset[int]().union(*(look.reads | look.writes for look in looks))
+        # A message may leave anything in a place, but what nobody wipes has to be public.
+        wiped, cleared = self.written_behind(first, head) if self.meaning.wipe else (None, None)
         places = dict[str, Any]()
         for name, place in registers(self.checker.target).items():
-            number = FILES[place.file] + place.index
-            if place.file == "gpr" and number in live:
+            if place.file == "gpr" and FILES["gpr"] + place.index in live:
                 places[name] = said(place.of(first.machine))
-            elif number not in used:
+            elif wiped is not None and name not in wiped:
                 places[name] = "!"
-        # A message may leave anything in the rest of the frame, but what nobody wipes is public.
         top: Any = first.machine.gpr[self.checker.top]
         free = {*range(top.offset - first.machine.red_zone, 0)}
         for at, size in written_cells([first], STACK):
             places[f"{STACK}+{at}:{size}"] = said(first.memory._read(STACK, at, size))
             free -= {*range(at, at + size)}
-        wiped = self.written_behind(first, head) if self.meaning.wipe else free
-        for some, what in ((free & wiped, "?"), (free - wiped, "!")):
+        secret = free if cleared is None else free & cleared
+        for some, what in ((secret, "?"), (free - secret, "!")):
             for start in {at - at % BLOCK_BYTES for at in some}:
                 block = {*range(start, start + BLOCK_BYTES)}
                 size = BLOCK_BYTES if block <= some else 1
@@ -109,15 +107,26 @@ class Many(Search):
         done: dict[str, Any] = records(self.meaning, one, [])
         return done
 
-    def written_behind(self, first: State, head: int) -> set[int]:
-        """Return the bytes of the frame that are written behind the last record."""
+    def written_behind(self, first: State, head: int) -> tuple[set[str], set[int]]:
+        """Return the registers, and the bytes of the frame, that are written behind the last record.
+
+        Of a vector register the lanes above the first only if they change.
+        """
         (state,) = first.each((Case(values=((COUNT, 0),)),))
-        before, found = {**state.memory.written[STACK]}, set[int]()
+        m, cells = state.machine, {**state.memory.written[STACK]}
+        places = registers(self.checker.target).items()
+        before = {name: place.of(m) for name, place in places}
+        names, bytes_ = set[str](), set[int]()
         while head != END:
+            writes = look_at(self.checker.image, head).writes
             head = self.checker.step(state, head)
-            cells = state.memory.written[STACK].items()
-            found |= {at for at, cell in cells if before.get(at) != cell}
-        return found
+            names |= {
+                name for name, place in places
+                if place.of(m) is not before[name]
+                or (not place.lane and FILES[place.file] + place.index in writes)
+            }  # fmt: skip
+            bytes_ |= {k for k, v in state.memory.written[STACK].items() if cells.get(k) != v}
+        return names, bytes_
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
