@@ -3,6 +3,7 @@
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.claims.core import Claims, Emitted, StatedFile, of_file, of_kernel
 from ghashgen.check.claims.hash import order_of
+from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec, parse_cell
 
 

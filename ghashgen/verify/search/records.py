@@ -108,7 +108,7 @@ class Many(Search):
         return done
 
     def written_behind(self, first: State, head: int) -> tuple[set[str], set[int]]:
-        """Return the registers, and the bytes of the frame, that are written behind the last record.
+        """Return the registers and the bytes of the frame that are written behind the last record.
 
         Of a vector register the lanes above the first only if they change.
         """

@@ -1,7 +1,8 @@
 """Many messages in one call: groups of four side by side (`fours`), any other one by itself.
 
-Groups need registers of four lanes. With narrower ones every message goes by itself. Four neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as
-many rows as the others, within the powers of the table.
+Groups need registers of four lanes. With narrower ones every message goes by itself. Four
+neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as many
+rows as the others, within the powers of the table.
 """
 
 from collections.abc import Callable
