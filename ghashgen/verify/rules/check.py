@@ -25,6 +25,7 @@ from ghashgen.verify.machine.flags import Open, SecretCondition, Why, alike
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.machine import END, Machine
 from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.machine.target import Decoded
 from ghashgen.verify.machine.wipe import check_wiped
 from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
@@ -216,8 +217,11 @@ class Checker:
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
-            size = state.memory.regions[place.region].size
-            if isinstance(place.offset, Linear) and isinstance(size, int):
+            region = state.memory.regions[place.region]
+            if region.access is Access.READ:
+                # What was read there may be written over since: the input may be the output.
+                raise unsupported(f"{a.name}: {place.name}, which is only read")
+            if isinstance(place.offset, Linear) and isinstance(region.size, int):
                 # No access finds such bytes: what is there would be taken for what was at first.
                 raise unsupported(f"{a.name}: {place.name}, in a buffer of known size")
             first = state.memory.key(place.offset)
