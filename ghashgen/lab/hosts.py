@@ -89,7 +89,8 @@ def _row(time: Mapping[str, Any], rivals: Iterable[str]) -> tuple[str, ...]:
 def _calls(command: str, calls: Mapping[str, int]) -> str:
     kernel = commonprefix([*calls]).rpartition("_")[0]  # noqa: RUF071
     names = ((name.removeprefix(f"{kernel}_"), count) for name, count in calls.items())
-    return f"{command}, of `{kernel}`: " + ", ".join(f"`{name}` {n}" for name, n in names)
+    of = f", of `{kernel}`" if kernel else ""
+    return f"{command}{of}: " + ", ".join(f"`{name}` {n}" for name, n in names)
 
 
 def _list(title: str, items: Iterable[str]) -> str:
