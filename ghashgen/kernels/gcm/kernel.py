@@ -56,9 +56,14 @@ class Hashing(HashKernel):
         if self.compact:
             return table_layout(self, self.blocks + 1)
         if self.instruction_set.partial_registers:
-            most = max(self.blocks, MOST_OF_MANY) if self.many else self.blocks
+            most = max(self.blocks, MOST_OF_MANY) if self.groups else self.blocks
             return table_layout(self, most + beside)
         return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
+
+    @property
+    def groups(self) -> bool:
+        """Whether many messages are processed in groups (`parts.many`)."""
+        return self.many and self.lane_count == MESSAGES_AT_ONCE
 
     @property
     def straight(self) -> int:
@@ -131,6 +136,11 @@ class GcmKernel:
     def instruction_set(self) -> Isa:
         """The instruction set."""
         return self.hash.instruction_set
+
+    @property
+    def groups(self) -> bool:
+        """Whether its functions on many messages process some side by side."""
+        return self.hash.groups
 
     @property
     def lane_count(self) -> int:
@@ -218,11 +228,11 @@ def _refusals(kernel: GcmKernel) -> Refusals:
         f"compact kernels take keys of every size up to theirs, and {kernel.key} bits are not most",
         "choose key 256",
     )
-    others = kernel.short, kernel.streams, kernel.segments, not kernel.messages, not kernel.stitch
+    more = kernel.short, kernel.streams, kernel.segments, kernel.many
     yield (
-        kernel.compact and any(others),
+        kernel.compact and any((*more, not kernel.messages, not kernel.stitch)),
         "compact kernels have init, encrypt, decrypt, seal and open, and one code for them",
-        "leave out short, streams, segments, no messages and no stitch",
+        "leave out short, streams, segments, many, no messages and no stitch",
     )
     yield (
         kernel.compact and kernel.registers not in range(4, 11, 2),
@@ -242,16 +252,15 @@ def _refusals(kernel: GcmKernel) -> Refusals:
         "choose at least 4 blocks, or no short",
     )
     yield (
-        kernel.many and (kernel.lane_count != MESSAGES_AT_ONCE or not kernel.messages),
-        f"many puts {MESSAGES_AT_ONCE} messages into the lanes of a register, and falls back to "
-        "seal and open",
-        "choose isa avx512 with messages, or no many",
+        kernel.many and not kernel.messages,
+        "many processes whole messages, which this kernel lacks",
+        "choose messages, or no many",
     )
     yield (
-        kernel.many
+        kernel.groups
         and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
-        "many needs order reflected, and products without key terms",
-        "choose order reflected and multiply k, or no many",
+        "many with isa avx512 needs order reflected, and products without key terms",
+        "choose order reflected and multiply k, another isa, or no many",
     )
     yield (
         kernel.keeps_output and (kernel.compact or kernel.many or not kernel.messages),

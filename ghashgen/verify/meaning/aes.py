@@ -7,6 +7,7 @@ there (docs/gcm-streams.md).
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,7 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
 from ghashgen.verify.meaning.letters import AAD, CIPHERTEXT, GIVEN, KEY_LETTER, MASK, STATE, TEXT
 from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.records import WORDS, records_of
 from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.meaning.stream import AAD_DONE, STREAM, STREAM_BYTES, TEXT_DONE
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
@@ -60,6 +62,9 @@ ROUNDS_BYTES = 4
 ENCRYPTING = ("encrypt", "seal", "encrypt_more")
 """The operations that hash what they write."""
 
+MANY = {"seal_many": "seal", "open_many": "open"}
+"""The operations on many messages, each with that on one of them."""
+
 OF_A_HASH = ("update", "power", "combine")
 """The operations that mean what they mean of a hash, under the subkey E_K(0)."""
 
@@ -77,6 +82,10 @@ def meaning_of(spec: Any, function: Any) -> Function:
         raise unsupported(f"the checker knows {function.operation} of any number of bytes only")
     if function.operation in ("init", "init_any"):
         return _init(spec, function, names)
+    if (alone := MANY.get(function.operation)) is not None:
+        parameters = tuple(p for p in ("table", *WORDS[:-1]) if alone == "open" or p != TAG_LENGTH)
+        one = replace(function, operation=alone, parameters=parameters)
+        return records_of(Message(spec, one, names).meaning())
     return Message(spec, function, names).meaning()
 
 

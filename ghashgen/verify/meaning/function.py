@@ -5,7 +5,7 @@ parts        what is followed through the run: what is hashed, the counter, the 
 finish       what is left at the return
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -116,6 +116,10 @@ class Function:
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
         return Call(self.abi, tuple(arguments), tuple(regions), align, held)
 
+    def arrivals(self, state: State) -> Iterator[State]:
+        """Yield what a state that comes to a cut may be an instance as."""
+        yield state
+
     # Ghosts.
 
     def begin(self) -> dict[str, Any]:
@@ -195,10 +199,8 @@ class Function:
             Refutation: it is something else.
         """
         end, named = self.finish(state), set[int]()
-        if end.status is not None:
-            returned = state.machine.gpr[state.machine.target.result]
-            if not isinstance(returned, int) or returned & M32 != end.status:
-                raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
+        if end.status is not None and not self.has_status(state, end.status):
+            raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
         if end.refused and self.answer is not None:
             self.answer.check_unasked(state)
         nothing = end.refused or end.untouched
@@ -220,6 +222,11 @@ class Function:
             if begun or any(k not in named and before.get(k) != cell for k, cell in written):
                 why = "though the call is refused" if end.refused else "where all is to stay"
                 raise Refutation(Category.FUNCTION, f"something is written, {why}")
+
+    def has_status(self, state: State, status: int) -> bool:
+        """Return whether the status that is left is this one."""
+        returned = state.machine.gpr[state.machine.target.result]
+        return isinstance(returned, int) and returned & M32 == status
 
     def _check(self, state: State, one: Left) -> None:
         place, wanted, what = Pointer(one.buffer, one.at), one.wanted, one.what

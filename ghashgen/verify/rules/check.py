@@ -246,14 +246,15 @@ class Checker:
             Refutation: of the last way that was tried.
         """
         refused: Refutation | None = None
-        for a in self.at[address]:
-            for numbers in a.sources.get(state.label, ()):
-                try:
-                    self._instance(state, a, source, numbers)
-                except Refutation as error:
-                    refused = error.with_traceback(None)  # It would keep all that is here.
-                else:
-                    return
+        for one in self.meaning.arrivals(state):
+            for a in self.at[address]:
+                for numbers in a.sources.get(state.label, ()):
+                    try:
+                        self._instance(one, a, source, numbers)
+                    except Refutation as error:
+                        refused = error.with_traceback(None)  # It would keep all that is here.
+                    else:
+                        return
         raise refused or unsupported(f"{state.label}: no way to any assertion at {address:#x}")
 
     def _instance(

@@ -1,6 +1,6 @@
 """What the rules ask of a specification."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from ghashgen.verify.core.linear import Case
@@ -30,6 +30,13 @@ class Meaning(Protocol):
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called where its numbers are these."""
+
+    def arrivals(self, state: State) -> Iterator[State]:
+        """Yield what a state that comes to a cut may be an instance as.
+
+        Raises:
+            Refutation: there is no more of it.
+        """
 
     def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry."""

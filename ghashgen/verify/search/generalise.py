@@ -11,7 +11,7 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.held import written_cells
+from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.values import FILES, TURN, Values
 
@@ -69,13 +69,13 @@ class Sample(Values):
         if ghosts is None:
             return None
         states = self.states
-        return {
+        return records(self.meaning, {
             "at": at, "unknowns": ranges, "among": self.among(), "facts": known,
             "places": places, "ghosts": ghosts,
             "flags": "secret" if any(s.machine.flags.secret for s in states) else "public",
             "dirty": any(s.machine.upper_dirty for s in states), "level": level, "falls": falls,
             "from": sources,
-        }  # fmt: skip
+        })  # fmt: skip
 
     def _ghosts(self) -> Any:
         """Return how far the values are, from the blocks in the first state and their powers."""

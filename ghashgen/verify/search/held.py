@@ -3,14 +3,34 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ghashgen.verify.core.numbers import combined, unknown
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.records import COUNT, MESSAGES, MOST_RECORDS, RECORD, Records
 from ghashgen.verify.rules.state import State
+
+
+def records(meaning: Function, one: Any, facts: Sequence[str] = (f"{COUNT}-{RECORD}-1",)) -> Any:
+    """Return an assertion with what it says of the array of messages, if there is one."""
+    if isinstance(meaning, Records) and one is not None:
+        numbers = {n: unknown(n) for n in meaning.numbers}
+        for at, value in meaning.words(numbers):
+            place = combined(meaning.at(numbers), at)
+            said = ["p", value.region, "0"] if isinstance(value, Pointer) else ["n", str(value)]
+            one["places"][f"{MESSAGES}+{place}:{NUMBER_BYTES}"] = said
+        for n in (COUNT, RECORD):
+            one["unknowns"].setdefault(n, [0, MOST_RECORDS])
+        one["facts"] += [fact for fact in facts if fact not in one["facts"]]
+    return one
 
 
 def written_cells(states: Sequence[State], region: str) -> list[tuple[int, int]]:
     """Return the bytes that may have been written, in pieces that each hold one value."""
+    if region == MESSAGES:
+        return []
     written = [state.memory.written[region] for state in states]
     left = sorted(set().union(*written))
     out = []

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork
-from ghashgen.verify.core.numbers import Number, combined, parts, times, unknown
+from ghashgen.verify.core.numbers import Number, combined, linear, parts, times
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Linear, UndecidedError
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.hashing import Hashing, size_of
+from ghashgen.verify.meaning.records import COUNT, RECORD, RECORD_BYTES
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.held import is_mask
@@ -26,14 +27,17 @@ class Joint(Sample):
         """Return a number as one of the function's, with a constant."""
         if all(v == values[0] for v in values) and not parts(values[0])[1]:
             return values[0]
-        for name in self.meaning.numbers:
-            for k in (1, 8, -1):
-                rest = {
-                    combined(v, times(s.ghosts[name], k), -1)
-                    for v, s in zip(values, self.states, strict=True)
-                }
-                if len(rest) == 1 and isinstance(c := rest.pop(), int):
-                    return combined(times(unknown(name), k), c)
+        sums = [{name: k} for name in self.meaning.numbers for k in (1, 8, -1)]
+        if RECORD in self.meaning.numbers:
+            sums += [{RECORD: RECORD_BYTES}, {COUNT: 1, RECORD: -1}]
+        for one in sums:
+            rest = set()
+            for v, s in zip(values, self.states, strict=True):
+                for name, k in one.items():
+                    v = combined(v, times(s.ghosts[name], k), -1)
+                rest.add(v)
+            if len(rest) == 1 and isinstance(c := rest.pop(), int):
+                return linear(c, one)
         return None
 
     def facts(self) -> tuple[dict[str, list[int]], list[str], str]:

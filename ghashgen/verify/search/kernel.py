@@ -12,6 +12,7 @@ from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.power import Power
+from ghashgen.verify.meaning.records import Records
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.flow import flow_of, looks_of
@@ -20,6 +21,7 @@ from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.search.places import Places
+from ghashgen.verify.search.records import Many
 from ghashgen.verify.search.text import certificates as texts
 from ghashgen.verify.statements.core import Statement
 
@@ -61,7 +63,9 @@ def _proposed(
         for data in _whole(checker, spec, meaning):
             # With more assertions first: they take less time to check.
             with suppress(Refutation, UndecidedError):
-                if isinstance(data, dict) and (more := finer(checker, where, data)) is not None:
+                if isinstance(data, Refutation) or isinstance(meaning, Records):
+                    pass
+                elif (more := finer(checker, where, data)) is not None:
                     yield more
             yield data
     finally:
@@ -72,7 +76,9 @@ def _whole(
     checker: Checker, spec: Statement, meaning: Meaning
 ) -> Iterator[dict[str, Any] | Refutation]:
     """Yield certificates with the assertions that there have to be."""
-    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+    if isinstance(meaning, Records):
+        yield Many(checker, spec.abi, True).run()
+    elif any(isinstance(p, Hashing) and p.start for p in meaning.parts):
         yield from pieces(checker, spec.abi)
     elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
         yield from certificates(checker, spec.abi)

@@ -29,6 +29,7 @@ USUAL = {
     "phase": (2, 1),
     "text_done": (16, 0, 37, 0, 7, 0),
     "aad_done": (20, 0, 16),
+    "count": (1, 0),
 }
 """What a function's other numbers are, in turn; any that is not listed is the least that it may be.
 """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
+from ghashgen.verify.core.numbers import Number, combined, parse, times, unknown, within
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
@@ -14,12 +14,13 @@ from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import LENGTHS
+from ghashgen.verify.meaning.records import MESSAGES, RECORD, RECORD_BYTES
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
-from ghashgen.verify.search.held import is_mask, written_cells
+from ghashgen.verify.search.held import is_mask, records, written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.seen import Seen
 from ghashgen.verify.search.values import FEW, FILES
@@ -93,14 +94,14 @@ class Together:
         told: list[Number] = [n for n in (*self.anchors, output, hashed) if isinstance(n, Linear)]
         if self.hashing.start:
             told += [combined(n, unknown(self.hashing.start), -1) for n in told]
-        return {
+        return records(self.meaning, {
             "at": at - self.checker.entry, "unknowns": self.basis.ranges(),
             "among": self.basis.among(FEW), "facts": self.basis.facts(told),
             "places": places, "ghosts": ghosts,
             "flags": "secret" if any(s.machine.flags.secret for s in states) else "public",
             "dirty": any(s.machine.upper_dirty for s in states), "level": 0, "falls": "0",
             "from": sources,
-        }  # fmt: skip
+        })  # fmt: skip
 
     # Places in the text.
 
@@ -171,7 +172,8 @@ class Together:
         public = not any(secret(x) for x in values)
         read = number >= 0
         if all(isinstance(x, Pointer) for x in values) and len({x.region for x in values}) == 1:
-            n = self.basis.fitted([x.offset for x in values])
+            offsets = [x.offset for x in values]
+            n = self._in_records(offsets) if v.region == MESSAGES else self.basis.fitted(offsets)
             return "!" if n is None else ["p", v.region, str(n)]
         if all(isinstance(x, int | Linear) for x in values):
             if not read and isinstance(v, int) and all(x == v for x in values):
@@ -188,6 +190,13 @@ class Together:
         if read and any(isinstance(x, Term) and not x.deps & (OPAQUE | CALLER) for x in values):
             raise Unlike
         return "!" if public else "?"
+
+    def _in_records(self, offsets: Sequence[Number]) -> Number | None:
+        """Return a place in the array of messages, from that of the record."""
+        states = zip(offsets, self.states, strict=True)
+        rest = {combined(n, times(s.ghosts[RECORD], RECORD_BYTES), -1) for n, s in states}
+        found = rest.pop()
+        return None if rest else combined(times(unknown(RECORD), RECORD_BYTES), found)
 
     def _cover(self) -> None:
         """Let the numbers that will be read be sums of unknowns."""

@@ -23,6 +23,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "decrypt": _CRYPT,
     "seal": _SEAL,
     "open": (*_SEAL, "tag_length"),
+    "seal_many": ("table", "messages", "count"),
+    "open_many": ("table", "messages", "count"),
     "start": ("table", "stream", "iv", "iv_length"),
     "aad": ("table", "stream", "aad", "aad_length"),
     "encrypt_more": _MORE,

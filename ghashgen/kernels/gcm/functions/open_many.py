@@ -46,8 +46,11 @@ FUNCTION = Function(
     name="open_many",
     order=56,
     params=(CONTEXT, MESSAGES, COUNT),
-    purpose=lambda kernel: "open each of count messages; not proved yet",
+    purpose=lambda kernel: (
+        f"open each of count messages{'; not proved yet' if kernel.groups else ''}"
+    ),
     build=build,
+    statement="open_many",
     types=RECORD_DECLARED,
     exported=lambda kernel: kernel.many,
 )

@@ -38,8 +38,11 @@ FUNCTION = Function(
     name="seal_many",
     order=55,
     params=(CONTEXT, MESSAGES, COUNT),
-    purpose=lambda kernel: "seal each of count messages; not proved yet",
+    purpose=lambda kernel: (
+        f"seal each of count messages{'; not proved yet' if kernel.groups else ''}"
+    ),
     build=build,
+    statement="seal_many",
     types=RECORD_DECLARED,
     exported=lambda kernel: kernel.many,
 )

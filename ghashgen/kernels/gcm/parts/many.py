@@ -1,7 +1,8 @@
 """Many messages in one call: groups of four side by side (`fours`), any other one by itself.
 
-Four neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as
-many rows as the others, within the powers of the table.
+Groups need registers of four lanes. With narrower ones every message goes by itself. Four
+neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as many
+rows as the others, within the powers of the table.
 """
 
 from collections.abc import Callable
@@ -33,12 +34,26 @@ def take(b: Builder, slot: Slot) -> VReg:
 
 def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encrypts: bool) -> None:
     """Record the whole function. `one` records a message by itself, given its record."""
-    context, record, left = b.params
-    rows = b.register("rows", cls=RegClass.GPR)
+    _, record, left = b.params
     put(b, LEFT, left)
     b.label("next")
     left = take(b, LEFT)
     b.branch("equal", left, 0, "done")
+    if kernel.groups:
+        _groups(b, kernel, record, left, encrypts)
+    b.label("one")
+    put(b, RECORD, record)
+    one(record)
+    b.assign(record, b.gpr("gpr_add", take(b, RECORD), RECORD_BYTES, note="the next message"))
+    put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), 1))
+    b.emit("jump", Label("next"))
+    b.label("done")
+    b.buffer(SLOTS)
+
+
+def _groups(b: Builder, kernel: GcmKernel, record: VReg, left: VReg, encrypts: bool) -> None:
+    """Record all groups; go to `one` for a message that begins none."""
+    rows = b.register("rows", cls=RegClass.GPR)
     b.branch("below", left, MESSAGES_AT_ONCE, "one")
     rows_of_group(b, kernel, record, rows, encrypts, "one")
     kinds = (
@@ -52,20 +67,13 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
     for name, kind, held, only in kinds:
         b.label(name)
         with b.part(name):
-            groups = _Groups(b, kind(b, kernel, context, encrypts), record, rows, held, only)
+            fours = kind(b, kernel, b.params[0], encrypts)
+            groups = _Groups(b, fours, record, rows, held, only)
             groups.record("other")
         b.emit("jump", Label("next"))
         if kind is not Fours:
             b.label(f"{name}_other")
             b.emit("jump", Label("mixed"))
-    b.label("one")
-    put(b, RECORD, record)
-    one(record)
-    b.assign(record, b.gpr("gpr_add", take(b, RECORD), RECORD_BYTES, note="the next message"))
-    put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), 1))
-    b.emit("jump", Label("next"))
-    b.label("done")
-    b.buffer(SLOTS)
 
 
 @dataclass

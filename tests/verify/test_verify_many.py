@@ -1,0 +1,82 @@
+"""Many messages, one after the other: an `open_many` by hand is proved, its wrong twins are not."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from helpers.open_by_hand import ASM, RIGHT, SPEC
+from helpers.verify_objects import assembled
+
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.certified import find_function
+from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction
+from ghashgen.verify.x86_64.elf import load_image
+
+OPEN = GcmFunction("open_many", "gcm_open_many", OPERATIONS["open_many"])
+Edit = Callable[[str], str]
+
+
+def image(edit: Edit = lambda text: text, **changes: str) -> Image:
+    """Return the function, with other definitions and an edit of the loop."""
+    head, _, _ = (ASM / "foreign.asm").read_text().partition("global foreign_init")
+    macros, _, body = (ASM / "gcm_open.asm").read_text().partition("global gcm_open\ngcm_open:\n")
+    macros = re.sub(r"%define (LENGTH|OUT|TAG|TAG_LENGTH) .*\n", "", macros)
+    loop = (ASM / "gcm_open_many.asm").read_text()
+    loop = edit(loop.replace("    BODY\n", body.replace("\n    ret", "\n    jmp .end")))
+    defined = [f"%define {k} {v}" for k, v in {**RIGHT, "STATUS_AT": "72", **changes}.items()]
+    section = "section .note.GNU-stack noalloc noexec nowrite progbits\n"
+    return load_image(assembled("\n".join([*defined, head, macros, loop, section])))
+
+
+@cache
+def proved() -> dict[str, Any]:
+    """Return the certificate that is found and accepted."""
+    return find_function(image(), SPEC, OPEN)[OPEN.symbol]
+
+
+def replacing(old: str, new: str) -> Edit:
+    def edit(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    return edit
+
+
+def test_it_is_proved_for_any_count() -> None:
+    assertions = proved()["assertions"]
+    assert [one["places"]["rbx"] for one in assertions.values()] == [
+        ["p", "messages", "80*record"]
+    ] * len(assertions)
+    assert len({*assertions["next"]["from"]} - {"entry", "next"}) == len(assertions) - 1
+
+
+WRONG: dict[str, tuple[dict[str, str], Edit, str]] = {
+    "another word": ({"STATUS_AT": "64"}, str, "the status is wrong"),
+    "the next one's word": ({"STATUS_AT": "127"}, str, "not known to be in it"),
+    "no status": ({}, replacing("mov         [rbx + STATUS_AT], rax", "nop dword [rax]"),
+                  "the status is wrong"),
+    "another status": ({}, replacing("mov         eax, 2", "mov         eax, 3"),
+                       "the status is wrong"),
+    "every other record": ({}, replacing("add         rbx, 80", "add         rbx, 127"), "rbx"),
+    "the same record": ({}, replacing("add         rbx, 80", "add         rbx, 0"), "rbx"),
+    "a count off by one": ({}, replacing("sub         rbp, 1", "sub         rbp, 2"), "rbp"),
+    "fifteen bytes of a tag": ({"COMPARED": "17"}, str, "a condition depends on a secret"),
+    "a text that is not cleared": ({"WRONG": "DECRYPT"}, str, "after it has been written over"),
+    "the next one's length": ({}, replacing("[rbx + 40]", "[rbx + 120]"), "not known to be in it"),
+    "the next one's tag": ({}, replacing("[rbx + 32]", "[rbx + 112]"), "not known to be in it"),
+    "the input written": ({}, replacing("OUT         [rbx + 24]", "OUT         [rbx + 16]"),
+                          "read-only"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_a_wrong_twin_is_refused(name: str) -> None:
+    changes, edit, why = WRONG[name]
+    assertions = read_certificate(proved())
+    with pytest.raises(Refutation, match=re.escape(why)):
+        Checker(image(edit, **changes), SPEC.meaning(OPEN), assertions).check()
