@@ -170,7 +170,17 @@ def test_a_test_that_looks_without_the_marker_fails(
     env["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent)])
     env[FEATURES_OFF] = "gfni"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", *workers, "-p", "no:cacheprovider"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-rA",
+            "--thorough",
+            *workers,
+            "-p",
+            "no:cacheprovider",
+        ],
         cwd=tmp_path,
         env=env,
         capture_output=True,
