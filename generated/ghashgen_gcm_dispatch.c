@@ -874,7 +874,7 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
