@@ -86,3 +86,15 @@ def test_every_large_room_is_named() -> None:
     rooms = {room_of(path) for path in files()}
     assert {room for room in rooms if lines_of(room).total() > 2500} <= set(STATED)
     assert len(ABILITIES) > 4
+
+
+def test_emitted_text_is_as_large_as_is_said() -> None:
+    said = re.search(r"have (\d+) MB of text, of which (\d+) MB are comments and (\d+) MB", SECTION)
+    assert said
+    found = [0, 0, 0]
+    for path in (ROOT / "generated").glob("*/*.asm"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            code, _, comment = line.partition(";")
+            spaces = len(code) - len(code.strip())
+            found = [found[0] + len(line) + 1, found[1] + len(comment), found[2] + spaces]
+    assert [n / 1e6 for n in found] == pytest.approx([int(n) for n in said.groups()], rel=0.1)
