@@ -89,7 +89,7 @@ def test_every_large_room_is_named() -> None:
 
 
 def test_emitted_text_is_as_large_as_is_said() -> None:
-    said = re.search(r"have (\d+) MB of text, of which (\d+) MB are comments and (\d+) MB", SECTION)
+    said = re.search(r"have (\d+) MB of text: (\d+) MB are comments, and (\d+) MB", SECTION)
     assert said
     found = [0, 0, 0]
     for path in (ROOT / "generated").glob("*/*.asm"):
