@@ -27,7 +27,7 @@ from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.report import refutation_data, report
 from ghashgen.verify.search.certified import Certified, Searching, names_of
-from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.statements.core import Statement, sizes_of
 
 
 def require_provable(kernels: Iterable[Point]) -> None:
@@ -174,8 +174,12 @@ def prove(
 
 
 def _order(task: _Task) -> tuple[int, int]:
-    """Order tasks: those of a longer key last, which are like others; else the longest first."""
-    return task.built.key_bytes, -len(task.obj)
+    """Order tasks: those of a longer key last, which are like others; else the longest first.
+
+    Kernels for keys of every size are like no others, and take longest.
+    """
+    several = bool(sizes_of(task.spec))
+    return 0 if several else task.built.key_bytes, -len(task.obj)
 
 
 def _has_certificates(kept: Kept, task: _Task) -> bool:
