@@ -245,6 +245,9 @@ void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -367,6 +370,7 @@ enum {
     GHASH_AVX_K_CLMUL1_X1,
     GHASH_AVX_K_CLMUL1_X12,
     GHASH_AVX_K_CLMUL1_X2,
+    GHASH_AVX_K_CLMUL1_X4,
     GHASH_AVX_WINOGRAD_CLMUL1_X16,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
@@ -513,6 +517,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x2", 64, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x2_init, ghash_avx_k_clmul1_x2_mul, ghash_avx_k_clmul1_x2_update, NULL, NULL, NULL},
+    [GHASH_AVX_K_CLMUL1_X4] =
+        {"ghash_avx_k_clmul1_x4", 128, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16] =
         {"ghash_avx_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -1159,6 +1167,20 @@ static const struct ghashgen_choice choices[] = {
     /* Cascade Lake, Emerald Rapids, other Intel */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on intel-6-207-2 */
@@ -1195,6 +1217,20 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
             CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
             CLASS(SIZE_MAX, 0, 3, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
         },
         {{0, NULL}},
     },

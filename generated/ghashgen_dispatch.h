@@ -30,6 +30,7 @@
  *   avx/ghash_avx_k_clmul1_x1
  *   avx/ghash_avx_k_clmul1_x12
  *   avx/ghash_avx_k_clmul1_x2
+ *   avx/ghash_avx_k_clmul1_x4
  *   avx/ghash_avx_winograd_clmul1_x16
  *   avx/ghash_avx_winograd_clmul1_x16_segments
  *   avx/ghash_avx_winograd_clmul1_x16_stackswap

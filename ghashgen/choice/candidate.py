@@ -157,9 +157,7 @@ def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:
     A CPU's level is the union of the features that the kernels it can run need. Features that no
     kernel needs do not matter.
     """
-    needed = {c.needs for c in pool}
-    below = BELOW_AVX & frozenset[str]().union(*needed)
     found = {frozenset[str]()}
-    for needs in sorted(needed, key=sorted):
-        found |= {one | needs | below if "avx" in needs else one | needs for one in found}
+    for needs in sorted({c.needs for c in pool}, key=sorted):
+        found |= {one | needs for one in found}
     return sorted(found - {frozenset()}, key=lambda one: (-len(one), sorted(one)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ghashgen.choice.candidate import Candidate, levels, without_needless_wipes
+from ghashgen.choice.candidate import BELOW_AVX, Candidate, levels, without_needless_wipes
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
 from ghashgen.choice.figures import Figures, Scores, of_other_code
@@ -122,7 +122,9 @@ class Chooser:
     def _level(
         self, host: Host, one: Features, pool: Sequence[Candidate], use: Use
     ) -> tuple[Pick, ...]:
-        near = nearest(host, one, self._records, self._levels)
+        # No CPU has AVX without SSE, so what was measured on those with both decides.
+        below = BELOW_AVX.intersection(*self._levels.values()) if "avx" in one else Features()
+        near = nearest(host, one | below, self._records, self._levels)
         key = (tuple(record.slug for record in near), one, use)
         if key not in self._made:
             able = without_needless_wipes([c for c in pool if c.needs <= one])
