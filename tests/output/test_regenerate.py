@@ -26,6 +26,7 @@ TARGETS = (
     ("--syntax", "gas-att"),
     ("--abi", "sysv", "--format", "win64"),
     ("--prefix", "my_"),
+    ("--unwind",),
     ("--table-align", "8"),
     ("--table-align", "1"),
     ("--abi", "win64", "--format", "elf64", "--prefix", "p_", "--table-align", "64"),

@@ -78,7 +78,6 @@ COMPACT = Axis(
     "Make small code that takes keys of every size.",
     lambda: (False, True),
     False,
-    always_told=False,
 )
 
 SEGMENTS = hash_axes.SEGMENTS
