@@ -98,6 +98,8 @@ class Memory:
                 what = f"{address.region}, which holds no constants"
                 raise self._refute(f"{kind} {what}", at)
             raise self._refute(f"{kind} {address.region}", at)
+        if region.access is Access.ANOTHER:
+            return region.name, 0
         offset = address.offset
         if isinstance(offset, Linear):
             self.facts.near(offset)
@@ -248,7 +250,14 @@ class Memory:
         name, offset = self.locate(address, size, align, store=False)
         return self._read(name, offset, size)
 
+    def _other(self, name: str, offset: int, size: int, store: bool) -> Value | None:
+        """Return what bytes hold if they are another message's, else None."""
+        other = self.regions[name].other
+        return None if other is None else other(self, self.place(offset), size, store)
+
     def _read(self, name: str, offset: int, size: int) -> Value:
+        if (another := self._other(name, offset, size, store=False)) is not None:
+            return another
         written = self.written[name]
         self._require_apart(name, offset, size)
         places = range(offset, offset + size)
@@ -317,6 +326,9 @@ class Memory:
     def _write(self, name: str, offset: int, value: Value, size: int) -> None:
         if not self.facts.fits(value, 8 * size):
             raise unsupported(f"a value that may not fit into {size} bytes: {value}")
+        if self._other(name, offset, size, store=True) is not None:
+            self.stores += 1
+            return
         if self.regions[name].access is Access.OUTPUT:
             self._require_same(name, offset, value, size)
         self._require_apart(name, offset, size)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import M64, UndecidedError
+from ghashgen.verify.core.values import M64, UndecidedError, Value
 
 Content = Callable[[Any, Any], Lane | None]
 """The initial content of 16 bytes of a region by memory and place, a multiple of 16; None if there
@@ -25,6 +25,7 @@ class Access(Enum):
     UPDATE = "read and written"
     WRITE = "written; read where it has been"
     OUTPUT = "each byte gets one value; read where it has been written"
+    ANOTHER = "of another message: whatever is read, checked in the run of that message"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Region:
     """The finished part: a store before this is refused."""
     over: str = ""
     """A buffer that may be this one: what is read here must not have been written there."""
+    other: Callable[[Any, Any, int, bool], Value | None] | None = None
+    """Says what bytes hold that are another message's, by memory, place, size and whether they are
+    written, which is forgotten; None where they are not."""
 
 
 def mask_pointer(region: Region, offset: Number, mask: int) -> int:

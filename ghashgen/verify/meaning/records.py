@@ -1,10 +1,12 @@
 """Many messages in one call: an array of records, and the message of one of them at a time.
 
 Record i is at 80·i of `messages`. Its words are the addresses and lengths of a message, each of
-which is a buffer of its own, and the status. The numbers of a state say how many records there
-are, at which one it stands (`record`), and that record's lengths. The records before are done:
-nothing is known of their buffers, and nothing points there. At a cut a state may `turn` to the next
-record (docs/gcm-many.md).
+which is a buffer of its own, and the status. A state stands at a window: the records before it are
+done, those behind it are as they were. It follows one record of the window (`record`, the one at
+`place`), whose names are those of a single message. Whatever is read of another message of the
+window may be anything, and what is written there is forgotten: the run that follows that message
+checks it. No other record may be touched. At a cut a state may `turn` to another window, of which
+it follows any record (docs/gcm-many.md).
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,16 +17,26 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, Term, of_table, secret
-from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
-from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.image import SECTION
+from ghashgen.verify.machine.memory import STACK, Memory
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.text import ANSWER, DONE
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 MESSAGES, COUNT, RECORD = "messages", "count", "record"
+
+PLACE, WINDOW = "place", "window"
+"""Where in its window the record is, and of how many records the window is."""
+
+WINDOWS = (4, 1)
+
+OTHERS = "words of other records"
+"""A buffer that nothing points to: the words of the window's other records that have been read."""
 
 WORDS = (
     *("iv", "aad", "input", "output", "tag"),
@@ -41,13 +53,18 @@ MOST_RECORDS = (1 << 57) - 1
 OF_ANOTHER = "of a message before"
 
 
+def _nothing(memory: Memory, at: Number) -> None:
+    """Return that nothing is known of what is there at first."""
+
+
 @dataclass
 class Records(Function):
     """A function of many messages; its parameters here are those of the function of one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.lengths = {n: r for n, r in self.numbers.items() if n not in (COUNT, RECORD)}
+        own = (COUNT, RECORD, PLACE, WINDOW)
+        self.lengths = {n: r for n, r in self.numbers.items() if n not in own}
 
     def at(self, numbers: Mapping[str, Any]) -> Number:
         """Return where in the array the record is."""
@@ -62,8 +79,9 @@ class Records(Function):
 
     def _regions(self, numbers: Mapping[str, Any], align: tuple[int, int]) -> tuple[Region, ...]:
         size = times(numbers[COUNT], RECORD_BYTES)
-        records = Region(MESSAGES, 0, size, Access.UPDATE, lambda memory, at: None)
-        return *super().call(numbers, align).regions, records
+        records = Region(MESSAGES, 0, size, Access.UPDATE, _nothing, other=self.other)
+        words = Region(OTHERS, 0, size, Access.READ, _nothing)
+        return *super().call(numbers, align).regions, records, words
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called: with the array, at whose first record it stands."""
@@ -71,36 +89,101 @@ class Records(Function):
         held = tuple((MESSAGES, at, value) for at, value in self.words(numbers))
         return Call(self.abi, arguments, self._regions(numbers, align), align, held)
 
-    def arrivals(self, state: State) -> Iterator[State]:
-        """Yield a state as it is; then, if the record is done, turned to the next."""
-        yield state
-        later = self.turned(state)
-        self.entering(later)
-        yield later
-
-    def turned(self, state: State) -> State:
-        """Return a state whose record is done as one at the record behind.
-
-        What it knew of the message is forgotten, for the next one's values have the same names.
+    def other(self, memory: Memory, at: Number, size: int, store: bool) -> Value | None:
+        """Return what a word of another record of the window is; None: it is of this record.
 
         Raises:
-            Fork: whether it is done depends on the unknowns.
-            Refutation: it is not.
+            Fork: whose it is depends on the place in the window.
+            Refutation: it is of no record of the window, or no word that may be used so.
         """
+        ghosts = self.names.state.ghosts
+        distance, place = combined(at, self.at(ghosts), -1), ghosts[PLACE]
+        for n in (distance, place):
+            if isinstance(n, Linear):
+                memory.facts.near(n)
+                raise unsupported("a record that may be any", self.terms.at)
+        (ahead, word), window = divmod(distance, RECORD_BYTES), ghosts[WINDOW]
+        index = place + ahead
+        if not 0 <= index < window or word + size > RECORD_BYTES:
+            raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
+        if not ahead:
+            return None
+        if store:
+            if word < STATUS:
+                raise Refutation(Category.MEMORY, "a word is written", at=self.terms.at)
+            return 0
+        found = dict(self.words(self.lengths)).get(word)
+        if found is None or size != NUMBER_BYTES:
+            raise unsupported("no word of another record", self.terms.at)
+        known, key = memory.written[OTHERS], memory.key(at)
+        if key not in known:
+            name = f"{WORDS[word // NUMBER_BYTES]}_of_{index}"
+            if isinstance(found, Pointer):
+                memory.regions[name] = Region(name, 0, 0, Access.ANOTHER, _nothing, other=self.lost)
+                known[key] = Pointer(name, 0), 0
+            else:
+                memory.facts = memory.facts.with_range(name, *found)
+                known[key] = unknown(name), 0
+        return known[key][0]
+
+    def lost(self, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size)
+
+    def settled(self, arrival: Arrival, region: str) -> set[int]:
+        """Return what an assertion may leave out: also what other records are."""
+        if region == OTHERS:
+            return {*arrival.state.memory.written[OTHERS]}
+        return super().settled(arrival, region)
+
+    def arrivals(self, state: State) -> Iterator[State]:
+        """Yield a state as it is; then turned to another window, before or behind its records."""
+        yield state
+        now = state.ghosts[WINDOW]
+        first = self._first_left(state)
+        for window in sorted(WINDOWS, key=lambda size: size == now):
+            later = self.turned(state, first, window)
+            self.entering(later)
+            yield later
+
+    def _first_left(self, state: State) -> Number:
+        """Return the first record that is not done: all of the window are, or none is touched.
+
+        Raises:
+            Fork: whether its record is done depends on the unknowns.
+            Refutation: it is touched, and not done.
+        """
+        memory, ghosts = state.memory, state.ghosts
+        first = combined(ghosts[RECORD], ghosts[PLACE], -1)
+        buffers = any(memory.written[name] for name in self.buffers)
+        words = len(memory.written[MESSAGES]) > NUMBER_BYTES * len([*self.words(ghosts)])
+        if not buffers and not words and ANSWER not in ghosts and ghosts[DONE] == 0:
+            self._require_words(state, set())
+            return first
         super().end(state)
         self._require_words(state, {STATUS})
-        later, first = state.copy(), self.at(state.ghosts)
+        return combined(first, ghosts[WINDOW])
+
+    def turned(self, state: State, first: Number, window: int) -> State:
+        """Return a state as one at the window that begins at a record, of any record there.
+
+        What it knew of the message is forgotten, for the next one's values have the same names.
+        """
+        later = state.copy()
         memory, facts = later.memory, state.facts
-        behind = combined(state.ghosts[RECORD], 1)
-        if not facts.shows(combined(state.ghosts[COUNT], behind, -1)):
-            raise unsupported(f"no record at {first}")
-        numbers: dict[str, Number] = {COUNT: state.ghosts[COUNT], RECORD: behind}
+        if not facts.shows(combined(state.ghosts[COUNT], first, -1)):
+            raise unsupported(f"no record before {first}")
+        if any(f"{name}_0" in facts.ranges for name in (*self.lengths, PLACE)):
+            raise unsupported("two records without a cut between them")
+        numbers: dict[str, Number] = {COUNT: state.ghosts[COUNT], WINDOW: window, PLACE: 0}
+        # No case brings such names.
         for name, (low, high) in self.lengths.items():
-            fresh = f"{name}_0"  # No case brings such a name.
-            if fresh in facts.ranges:
-                raise unsupported("two records without a cut between them")
-            facts = facts.with_range(fresh, low, high)
-            numbers[name] = unknown(fresh)
+            facts = facts.with_range(f"{name}_0", low, high)
+            numbers[name] = unknown(f"{name}_0")
+        if window > 1:
+            facts = facts.with_range(f"{PLACE}_0", 0, window - 1)
+            numbers[PLACE] = unknown(f"{PLACE}_0")
+        numbers[RECORD] = combined(first, numbers[PLACE])
         memory.facts = facts
         later.ghosts = self.begin() | numbers
         for region in self._regions(numbers, (1, 0)):
@@ -118,8 +201,8 @@ class Records(Function):
 
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
-                ours = value.region not in self.buffers or value.region == "table"
-                return value if ours else m.terms.lost(OF_ANOTHER, False, bits)
+                ours = value.region in ("table", MESSAGES, STACK)
+                return value if ours or value.region.startswith(SECTION) else m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
             return m.terms.lost(OF_ANOTHER, secret(value), bits)
@@ -144,19 +227,12 @@ class Records(Function):
             Fork: whether there is another record depends on the unknowns.
             Refutation: something else is left.
         """
-        left = combined(state.ghosts[COUNT], state.ghosts[RECORD], -1)
-        more = state.facts.below(left, 1)
-        if more is None:
+        left = combined(state.ghosts[COUNT], self._first_left(state), -1)
+        done = state.facts.equals(left, 0)
+        if done is None:
             raise Fork("another record", compared(combined(left, 1, -1)))
-        if not more:
-            state = self.turned(state)
-            self.entering(state)
-            left = combined(left, 1, -1)
-        if state.facts.equals(left, 0) is not True:
+        if not done:
             raise Refutation(Category.FUNCTION, "not every message is done")
-        self._require_words(state, set())
-        if any(state.memory.written[n] for n in self.buffers):
-            raise Refutation(Category.FUNCTION, "something is written behind the last message")
 
     def _require_words(self, state: State, written: set[int]) -> None:
         """Refuse an array of which anything but some words of the record is written."""
@@ -184,5 +260,6 @@ class Records(Function):
 def records_of(one: Function) -> Records:
     """Return the function of many messages, given what one of them means."""
     values = {f.name: getattr(one, f.name) for f in fields(Function) if f.init}
-    numbers = {**one.numbers, COUNT: (0, MOST_RECORDS), RECORD: (0, 0)}
+    own = {COUNT: (0, MOST_RECORDS), RECORD: (0, 0), PLACE: (0, 0), WINDOW: (1, 1)}
+    numbers = {**one.numbers, **own}
     return Records(**values | {"numbers": numbers, "result_bits": 0})

@@ -9,7 +9,15 @@ from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.initial import Initial
-from ghashgen.verify.meaning.records import COUNT, MESSAGES, MOST_RECORDS, RECORD, Records
+from ghashgen.verify.meaning.records import (
+    COUNT,
+    MESSAGES,
+    MOST_RECORDS,
+    PLACE,
+    RECORD,
+    WINDOW,
+    Records,
+)
 from ghashgen.verify.rules.state import State
 
 
@@ -21,8 +29,9 @@ def records(meaning: Function, one: Any, facts: Sequence[str] = (f"{COUNT}-{RECO
             place = combined(meaning.at(numbers), at)
             said = ["p", value.region, "0"] if isinstance(value, Pointer) else ["n", str(value)]
             one["places"][f"{MESSAGES}+{place}:{NUMBER_BYTES}"] = said
-        for n in (COUNT, RECORD):
-            one["unknowns"].setdefault(n, [0, MOST_RECORDS])
+        ends = {COUNT: (0, MOST_RECORDS), RECORD: (0, MOST_RECORDS), PLACE: (0, 0), WINDOW: (1, 1)}
+        for n, (low, high) in ends.items():
+            one["unknowns"].setdefault(n, [low, high])
         one["facts"] += [fact for fact in facts if fact not in one["facts"]]
     return one
 

@@ -16,7 +16,7 @@ from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.machine.memory import STACK
-from ghashgen.verify.meaning.records import COUNT, MESSAGES, RECORD, Records
+from ghashgen.verify.meaning.records import COUNT, MESSAGES, PLACE, RECORD, WINDOW, Records
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -102,7 +102,7 @@ class Many(Search):
                 "output": "0", "mask": False,
             },
             "flags": "secret", "dirty": False, "level": 0, "falls": str(LEFT),
-            "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0"}]},
+            "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0", PLACE: "0", WINDOW: "1"}]},
         }  # fmt: skip
         done: dict[str, Any] = records(self.meaning, one, [])
         return done
@@ -132,7 +132,9 @@ class Many(Search):
         """Return the certificate."""
         assert isinstance(self.meaning, Records)
         found: dict[str, Any] = super().run()["assertions"]
-        way = {n: f"{n}_0" for n in self.meaning.lengths} | {COUNT: COUNT, RECORD: f"{RECORD}+1"}
+        way = {n: f"{n}_0" for n in self.meaning.lengths} | {
+            COUNT: COUNT, RECORD: f"{RECORD}+1", PLACE: "0", WINDOW: "1",
+        }  # fmt: skip
         outer = times(LEFT, TURN_OF_RECORD)
         dirty = any(one["dirty"] for one in found.values())
         for name, one in found.items():
