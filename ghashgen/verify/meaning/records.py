@@ -98,16 +98,20 @@ class Records(Function):
         """
         ghosts = self.names.state.ghosts
         distance, place = combined(at, self.at(ghosts), -1), ghosts[PLACE]
-        for n in (distance, place):
-            if isinstance(n, Linear):
-                memory.facts.near(n)
-                raise unsupported("a record that may be any", self.terms.at)
-        (ahead, word), window = divmod(distance, RECORD_BYTES), ghosts[WINDOW]
-        index = place + ahead
-        if not 0 <= index < window or word + size > RECORD_BYTES:
-            raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
+        if isinstance(distance, Linear):
+            memory.facts.near(distance)
+            raise unsupported("a record that may be any", self.terms.at)
+        ahead, word = divmod(distance, RECORD_BYTES)
+        if word + size > RECORD_BYTES:
+            raise Refutation(Category.MEMORY, "two records at once", at=self.terms.at)
         if not ahead:
             return None
+        if isinstance(place, Linear):
+            memory.facts.near(place)
+            raise unsupported("a record anywhere in its window", self.terms.at)
+        index = place + ahead
+        if not 0 <= index < ghosts[WINDOW]:
+            raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:
             if word < STATUS:
                 raise Refutation(Category.MEMORY, "a word is written", at=self.terms.at)

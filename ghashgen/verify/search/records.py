@@ -5,18 +5,22 @@ is there in every one. From there on the search is that of a single message. One
 cut to cut: the records that are left, far more than whatever falls within a message.
 """
 
+import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.linear import Case
-from ghashgen.verify.core.numbers import Number, combined, parse, times, unknown
-from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.linear import Case, Fork
+from ghashgen.verify.core.numbers import Number, combined, parse, replaced, times, unknown
+from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.term import MASK64, Term
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.machine.memory import STACK
-from ghashgen.verify.meaning.records import COUNT, MESSAGES, PLACE, RECORD, WINDOW, Records
+from ghashgen.verify.meaning.records import COUNT, MESSAGES, MOST_RECORDS, PLACE, RECORD, WINDOW, Records
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -30,8 +34,19 @@ from ghashgen.verify.search.values import FILES
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
 """More than falls within a level, and within all levels of a message."""
 
-NEXT = "next"
-LEFT = combined(unknown(COUNT), unknown(RECORD), -1)
+NEXT, ONE, GROUP, CHECKS = "next", "one", "group", "checks"
+
+MANY_WAYS = 8
+"""So many ways lead to where a message is processed by itself, at least."""
+
+MOST_BLOCKS_ALIKE = 4
+"""Blocks of the longest message in a group."""
+
+
+ABOVE: dict[str, Number] = {CHECKS: 1, NEXT: 0, GROUP: -1, ONE: -1}
+"""What falls, beside the messages that are left."""
+
+WINDOW_OF = re.compile(f"{NEXT}|{GROUP}|{CHECKS}")
 
 
 class Many(Search):
@@ -51,39 +66,207 @@ class Many(Search):
         self.flow = replace(self.flow, after=self.after)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(checker.image, self.flow, checker.entry)
-        self.data["assertions"][NEXT] = self.begins(head)
-        self.latest, self.sources = NEXT, [NEXT]
-
-    def begins(self, head: int) -> dict[str, Any]:
-        """Return the assertion at the head of the loop over records."""
-        assert isinstance(self.meaning, Records)
+        one = self.alone()
+        self.window = 4 if one else 1
         (first,) = self.checker.entries()
-        address = self.checker.entry
+        address = checker.entry
         while address != head:
-            address = self.checker.step(first, address)
-        live = self.flow.live.get(head, frozenset())
+            address = checker.step(first, address)
+        self.data["assertions"][NEXT] = self.begins(first, head)
+        self.latest = NEXT
+        if one:
+            self.groups(one)
+            self.latest = ONE
+            (few,) = self.source(NEXT)[0].each((Case(values=((PLACE, 0), (COUNT, 1), (RECORD, 0))),))
+            at, arrived = self.follow(few, head, frozenset({one}), END)
+            alone = self.begins(arrived, one, window=1)
+            alone["facts"] = [f"{COUNT}-{RECORD}-1"]
+            alone["from"] = {NEXT: [self.way(0, 1)]}
+            self.data["assertions"][ONE] = alone
+            self.heads &= reached(self.after, one)
+        self.sources = [self.latest]
+
+    def alone(self) -> int | None:
+        """Return where a message is processed by itself, if others are in groups."""
+        ways = Counter(to for after in self.after.values() for to in after)
+        at, most = max(ways.items(), key=lambda item: item[1])
+        return at if most >= MANY_WAYS and self.heads - reached(self.after, at) else None
+
+    def way(self, done: int, window: int) -> dict[str, str]:
+        """Return what the numbers are at a window that begins so many records behind this one."""
+        assert isinstance(self.meaning, Records)
+        place = f"{PLACE}_0" if window > 1 else "0"
+        first = f"{RECORD}-{PLACE}" if self.window > 1 else RECORD
+        record = f"{first}+{done}" + (f"+{place}" if window > 1 else "")
+        numbers = {COUNT: COUNT, RECORD: record, PLACE: place, WINDOW: str(window)}
+        return {n: f"{n}_0" for n in self.meaning.lengths} | numbers
+
+    def groups(self, alone: int) -> None:
+        """Add assertions of groups of messages alike: before one, and behind it."""
+        heads = self.heads - reached(self.after, alone)
+        loops = {
+            head: max(at for at, ways in self.after.items() if head in ways) for head in heads
+        }
+        inside = frozenset(
+            at for at in self.after for head, last in loops.items() if head <= at <= last
+        )
+        next_, same = self.data["assertions"][NEXT], {n: n for n in self.meaning.numbers}
+        for blocks in range(1, MOST_BLOCKS_ALIKE + 1):
+            name, checks = (f"{what}{'abcd'[blocks - 1]}" for what in (GROUP, CHECKS))
+            state, address = self.source(NEXT)
+            known = {PLACE: 0, "length": 16 * blocks - 1}
+            at, state = self.follow(state.within(Case(values=tuple(known.items()))), address,
+                                    inside, alone)
+            one = self.begins(state, at, alike={"length": "length", "aad_length": "aad_length"})
+            lengths = [16 * blocks - 15, 16 * blocks]
+            one["unknowns"] |= {"length": lengths, "aad_length": [1, 16], "iv_length": [12, 12]}
+            if "tag_length" in one["unknowns"]:
+                one["unknowns"]["tag_length"] = [16, 16]
+            one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-4", f"{RECORD}-{PLACE}"]
+            one["from"] = {NEXT: [same], checks: [same]}
+            self.data["assertions"][name] = one
+            state, address = self.source(name)
+            known |= {"aad_length": 5}
+            at, state = self.follow(state.within(Case(values=tuple(known.items()))), address,
+                                    heads, alone)
+            one = self.begins(state, at, 4, {"length": "text", "aad_length": "more"})
+            one["unknowns"] |= {"text": lengths, "more": [1, 16]}
+            one["from"] = {name: [self.way(4, 4) | {"text": "length", "more": "aad_length"}]}
+            next_["from"][checks] = [self.way(0, 4)]
+            self.data["assertions"][checks] = one
+
+    def follow(
+        self, state: State | None, address: int, to: frozenset[int], alone: int
+    ) -> tuple[int, State]:
+        """Return where a run comes first of some places, and its state there."""
+        assert state is not None
+        work = [(state, address, True)]
+        while work:
+            state, at, begun = work.pop()
+            self.meaning.entering(state)
+            try:
+                while begun or at not in (END, alone, *to):
+                    at, begun = self.checker.step(state, at), False
+            except Fork as question:
+                work += [(case, at, begun) for case in state.each(question.cases)]
+                continue
+            if at in to:
+                return at, state
+        raise unsupported("search: no loop over groups")
+
+    def begins(
+        self, state: State, at: int, done: int = 0, alike: Mapping[str, str] = {},
+        window: int = 0,
+    ) -> dict[str, Any]:
+        """Return the assertion where a state comes to the window behind so many records."""
+        assert isinstance(self.meaning, Records)
+        window = window or self.window
+        live = self.flow.live.get(at, frozenset())
         left = {v: n for n, v in self.checker.left.items() if isinstance(v, Term)}
+        ghosts, lengths = state.ghosts, self.meaning.lengths
+        was = combined(combined(ghosts[RECORD], ghosts[PLACE], -1), done)
+        first = unknown(RECORD)
+        if window > 1:
+            first = combined(first, unknown(PLACE), -1)
+        remaining = combined(unknown(COUNT), first, -1)
+        shape = {ghosts[of]: name for of, name in alike.items()}
+        bits = {times(n, 8): f"8*{name}" for n, name in shape.items()}
+
+        def text(value: Any) -> Any:
+            """Return a value of the context and of lengths."""
+            if isinstance(value, int):
+                for (n, low), (m, high) in product(bits.items(), repeat=2):
+                    if low != high and isinstance(n, int) and isinstance(m, int):
+                        if value == n | m << 64:
+                            return ["t", "xor", text(n), ["t", "moves", ["t", "number", ["n", high]],
+                                    [[64, hex(MASK64 << 64)]]]]
+                return ["t", "number", ["n", bits[value]]] if value in bits else ["c", hex(value)]
+            if not isinstance(value, Term):
+                return "?"
+            match value.op:
+                case "entry":
+                    return ["t", "entry", *value.args]
+                case "number":
+                    return ["t", "number", ["n", bits.get(value.args[0], "0")]]
+                case "xor":
+                    return ["t", "xor", *map(text, value.args)]
+                case "moves":
+                    moves = [[shift, hex(keep)] for shift, keep in value.args[1]]
+                    return ["t", "moves", text(value.args[0]), moves]
+                case "clmul":
+                    a, i, b, j = value.args
+                    return ["t", "clmul", text(a), i, text(b), j]
+            return "?"
 
         def said(value: Any) -> Any:
             if isinstance(value, Pointer):
-                n = times(unknown(RECORD), 80) if value.region == MESSAGES else value.offset
+                n = value.offset
+                if value.region == MESSAGES:
+                    n = combined(times(first, 80), combined(n, times(was, 80), -1))
                 return ["p", value.region, str(n)]
+            if isinstance(value, Term):
+                return ["@", left[value]] if value in left else text(value) if alike else "!"
+            if value in shape:
+                return ["n", shape[value]]
             if isinstance(value, Linear):
-                return ["n", str(LEFT if value == unknown(COUNT) else value)]
-            return ["@", left[value]] if value in left else "!"
+                is_left = value == combined(ghosts[COUNT], was, -1)
+                return ["n", str(remaining if is_left else value)]
+            return ["n", str(value)] if alike else "!"
 
         # A message may leave anything in a place, but what nobody wipes has to be public.
-        wiped, cleared = self.written_behind(first, head) if self.meaning.wipe else (None, None)
+        wiped, cleared = self.written_behind(state, at) if self.meaning.wipe else (None, None)
         places = dict[str, Any]()
         for name, place in registers(self.checker.target).items():
             if place.file == "gpr" and FILES["gpr"] + place.index in live:
-                places[name] = said(place.of(first.machine))
+                places[name] = said(place.of(state.machine))
+            elif FILES[place.file] + place.index in live and self.window > 1:
+                places[name] = text(place.of(state.machine))
             elif wiped is not None and name not in wiped:
                 places[name] = "!"
-        top: Any = first.machine.gpr[self.checker.top]
-        free = {*range(top.offset - first.machine.red_zone, 0)}
-        for at, size in written_cells([first], STACK):
-            places[f"{STACK}+{at}:{size}"] = said(first.memory._read(STACK, at, size))
+        if known := self.data["assertions"].get(NEXT):
+            # In the frame there is the same, of another window.
+            places |= {p: v for p, v in known["places"].items() if p.startswith(f"{STACK}+")}
+            if window == 1:
+                places = {
+                    p: [v[0], str(replaced(parse(v[1]), {PLACE: 0}))] if v[0] == "n" else v
+                    for p, v in places.items()
+                }
+        else:
+            places |= self.frame(state, said, cleared)
+        one: dict[str, Any] = {
+            "at": at - self.checker.entry,
+            "unknowns": {n: [*ends] for n, ends in lengths.items()}
+            | {PLACE: [0, window - 1], WINDOW: [window, window]}
+            | {RECORD: [0, MOST_RECORDS + window - 1]},
+            "among": {}, "facts": [str(remaining), *([str(first)] if window > 1 else [])],
+            "places": places,
+            "ghosts": {part.name: None for part in self.meaning.parts} | {
+                "iv": {"of": "iv", "hashed": "0", "ahead": 0, "sum": []},
+                "x": {"of": "aad", "hashed": "0", "ahead": 0, "sum": []},
+                "output": "0", "mask": False,
+            },
+            "flags": "secret", "dirty": False, "level": 0, "falls": str(remaining),
+            "from": {"entry": [self.entered()]},
+        }  # fmt: skip
+        done_: dict[str, Any] = records(self.meaning, one, [])
+        return done_
+
+    def entered(self) -> dict[str, str]:
+        """Return what the numbers are in the first window."""
+        assert isinstance(self.meaning, Records)
+        if self.window > 1:
+            return self.way(0, self.window)
+        return {n: n for n in self.meaning.lengths} | {
+            COUNT: COUNT, RECORD: "0", PLACE: "0", WINDOW: "1",
+        }  # fmt: skip
+
+    def frame(self, state: State, said: Any, cleared: set[int] | None) -> dict[str, Any]:
+        """Return what is in the frame."""
+        places = dict[str, Any]()
+        top: Any = state.machine.gpr[self.checker.top]
+        free = {*range(top.offset - state.machine.red_zone, 0)}
+        for at, size in written_cells([state], STACK):
+            places[f"{STACK}+{at}:{size}"] = said(state.memory._read(STACK, at, size))
             free -= {*range(at, at + size)}
         secret = free if cleared is None else free & cleared
         for some, what in ((secret, "?"), (free - secret, "!")):
@@ -91,21 +274,7 @@ class Many(Search):
                 block = {*range(start, start + BLOCK_BYTES)}
                 size = BLOCK_BYTES if block <= some else 1
                 places |= {f"{STACK}+{at}:{size}": what for at in sorted(block & some)[::size]}
-        lengths = self.meaning.lengths
-        one: dict[str, Any] = {
-            "at": head - self.checker.entry,
-            "unknowns": {n: [*ends] for n, ends in lengths.items()},
-            "among": {}, "facts": [str(LEFT)], "places": places,
-            "ghosts": {part.name: None for part in self.meaning.parts} | {
-                "iv": {"of": "iv", "hashed": "0", "ahead": 0, "sum": []},
-                "x": {"of": "aad", "hashed": "0", "ahead": 0, "sum": []},
-                "output": "0", "mask": False,
-            },
-            "flags": "secret", "dirty": False, "level": 0, "falls": str(LEFT),
-            "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0", PLACE: "0", WINDOW: "1"}]},
-        }  # fmt: skip
-        done: dict[str, Any] = records(self.meaning, one, [])
-        return done
+        return places
 
     def written_behind(self, first: State, head: int) -> tuple[set[str], set[int]]:
         """Return the registers and the bytes of the frame that are written behind the last record.
@@ -132,15 +301,25 @@ class Many(Search):
         """Return the certificate."""
         assert isinstance(self.meaning, Records)
         found: dict[str, Any] = super().run()["assertions"]
-        way = {n: f"{n}_0" for n in self.meaning.lengths} | {
-            COUNT: COUNT, RECORD: f"{RECORD}+1", PLACE: "0", WINDOW: "1",
-        }  # fmt: skip
-        outer = times(LEFT, TURN_OF_RECORD)
         dirty = any(one["dirty"] for one in found.values())
+        lowest = min(one["level"] for one in found.values()) - 1
         for name, one in found.items():
-            found[NEXT]["from"].setdefault(name, []).append(way)
-            inner: Number = combined(parse(one["falls"]), (one["level"] + 1) * TURN_OF_MESSAGE)
-            inner = combined(inner, -TURN_OF_RECORD)
-            one["falls"] = str(outer if name == NEXT else combined(outer, inner))
+            left = f"{COUNT}-{RECORD}+{PLACE}" if WINDOW_OF.match(name) else f"{COUNT}-{RECORD}"
+            outer = times(parse(left), TURN_OF_RECORD)
+            above = next((n for what, n in ABOVE.items() if name.startswith(what)), None)
+            if above is None:
+                above = combined(parse(one["falls"]), (one["level"] - lowest) * TURN_OF_MESSAGE)
+                above = combined(above, -TURN_OF_RECORD)
+                found[NEXT]["from"].setdefault(name, []).append(self.back())
+            elif name == ONE:
+                found[NEXT]["from"].setdefault(name, []).append(self.back())
+            one["falls"] = str(combined(outer, above))
             one["level"], one["dirty"] = 0, dirty
+        if self.window == 1:  # Of no length at all.
+            found[NEXT]["from"].setdefault(NEXT, []).append(self.back())
         return {"assertions": found}
+
+    def back(self) -> dict[str, str]:
+        """Return what the numbers are when a message by itself is done."""
+        out = self.way(1, self.window)
+        return {n: v.replace(f"-{PLACE}", "") for n, v in out.items()}
