@@ -12,7 +12,6 @@ from ghashgen.ir.program import Mem, RegClass, VReg
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours, numbered
-from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.quads import quad
 from ghashgen.kernels.gcm.parts.records import place, read
 from ghashgen.kernels.gcm.parts.start import IV_BYTES
@@ -38,17 +37,30 @@ class Alike(Fours):
         self.present = [self.present[0]] * len(ALL)
         self.swapped, self.aad = (b.register(name, cls=RegClass.MASK) for name in ("C", "AAD"))
         self.far = [b.register(f"{name} of the AAD", LANES) for name in names]
+        self.lengths = {name: b.register(f"{name} of the lengths", LANES) for name in self.sums}
         self.words_of = [(word, b.register(word, cls=RegClass.GPR)) for word in ("len", "aad_len")]
         self.begin = b.register("begin", cls=RegClass.GPR)
 
-    def shape(self, length: VReg, aad_length: VReg) -> None:  # type: ignore[override]
-        """Record what depends on the lengths of all four messages."""
+    def shape(self, record: VReg, rows: VReg, no: str) -> None:
+        """Record the shape of the first message of a group; go to `no` if another has another."""
         b = self.b
+        for word, register in self.words_of:
+            b.assign(register, read(b, record, word))
+        self._like(record, ALL[1:], no)
+        (_, length), (_, aad_length) = self.words_of
+        self.row_masks(length)
+        b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
         b.assign(
             self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
         )
         self.first_keys()
+        near = entries(self.hashing, self.context, 1)
+        pair = b.load_spread(place(record, "len"), LANES, "both lengths")
+        bits = b.shl64(pair, 3, "bits of both lengths")
+        products = self._products({}, bits, [self._spread(key) for key in near])
+        for name, register in self.lengths.items():
+            b.assign(register, products[name])
 
     def row_masks(self, length: VReg) -> None:
         """Record which bytes the row has."""
@@ -110,22 +122,13 @@ class Alike(Fours):
         """Return the powers for the row of each message."""
         return [self.row] * len(ALL)
 
-    def begun(  # type: ignore[override]
-        self, record: VReg, length: VReg, aad_length: VReg
-    ) -> None:
+    def begun(self, record: VReg) -> None:
         """Record the products of AAD, with those of the lengths."""
         b = self.b
         b.about("AAD")
-        b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         blocks = [self.few("aad", read(b, record, "aad", i), self.aad) for i in ALL]
         S = to_register(b, self.hashing, quad(b, blocks), "S")
-        near = entries(self.hashing, self.context, 1)
-        bits = length_block(b, self.kernel, aad_length, length)
-        lengths = {
-            name: b.spread_lane(in_register(half), LANES)
-            for name, half in self._products({}, bits, near).items()
-        }
-        sums: Mapping[str, Value] = self._products(lengths, S, self.far_keys())
+        sums: Mapping[str, Value] = self._products(self.lengths, S, self.far_keys())
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")

@@ -12,10 +12,10 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, RegClass, Slot, VReg
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
-from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks
-from ghashgen.kernels.gcm.parts.fours import ALL, MASKS, ROW_BYTES
+from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, AlikeRows
+from ghashgen.kernels.gcm.parts.apart import groups_apart
+from ghashgen.kernels.gcm.parts.fours import MASKS, Fours, rows_of_group
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
-from ghashgen.kernels.gcm.parts.start import IV_BYTES
 
 RECORD, LEFT, ROWS = (Slot(i) for i in range(1 + len(MASKS), 4 + len(MASKS)))
 """Stack slots: the next record, the number of records that are left, and a group's rows."""
@@ -40,8 +40,10 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
     b.label("next")
     left = take(b, LEFT)
     b.branch("equal", left, 0, "done")
-    if kernel.groups:
+    if kernel.groups and kernel.short:
         _groups(b, kernel, record, left, encrypts)
+    elif kernel.groups:
+        groups_apart(b, kernel, record, LEFT, encrypts)
     b.label("one")
     put(b, RECORD, record)
     one(record)
@@ -53,46 +55,100 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
 
 
 def _groups(b: Builder, kernel: GcmKernel, record: VReg, left: VReg, encrypts: bool) -> None:
-    """Record groups of four messages alike; go to `one` for a message that begins none."""
+    """Record all groups; go to `one` for a message that begins none."""
+    rows = b.register("rows", cls=RegClass.GPR)
     b.branch("below", left, MESSAGES_AT_ONCE, "one")
-    length, aad_length = (b.register(word, cls=RegClass.GPR) for word in ("len", "aad_len"))
-    for register, word in ((length, "len"), (aad_length, "aad_len")):
-        b.assign(register, read(b, record, word))
-    _alike(b, record, length, aad_length, encrypts, "one")
-    b.branch("not_below", b.gpr("gpr_sub", aad_length, 1), BLOCK_BYTES, "one")
-    b.branch("not_below", b.gpr("gpr_sub", length, 1), ROW_BYTES, "one")
-    b.branch("not_below", length, BLOCK_BYTES + 1, "alike")
-    for name, kind, held in (("block", AlikeBlocks, 11), ("alike", Alike, 8)):
+    rows_of_group(b, kernel, record, rows, encrypts, "one")
+    kinds = (
+        ("block", AlikeBlocks, 11, True),
+        ("alike", Alike, 8, True),
+        ("rows", AlikeRows, 0, False),
+        ("mixed", Fours, 0, False),
+    )
+    b.branch("not_below", rows, 2, "rows")
+    b.branch("not_below", read(b, record, "len"), BLOCK_BYTES + 1, "alike")
+    for name, kind, held, only in kinds:
         b.label(name)
         with b.part(name):
             fours = kind(b, kernel, b.params[0], encrypts)
-            fours.shape(length, aad_length)
-            fours.load_constants(held)
-            b.emit("jump", Label("first"))
-            with b.loop("group"):
-                b.branch("below", take(b, LEFT), MESSAGES_AT_ONCE, "no")
-                _alike(b, record, length, aad_length, encrypts, "no")
-                b.label("first")
-                fours.row_masks(length)
-                fours.first_row(record)
-                fours.begun(record, length, aad_length)
-                fours.finished(record, 0, True)
-                fours.judged(record, 0)
-                group = RECORD_BYTES * MESSAGES_AT_ONCE
-                b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
-                put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), MESSAGES_AT_ONCE))
-                b.emit("jump", Label("group"))
-            b.label("no")
+            groups = _Groups(b, fours, record, rows, held, only)
+            groups.record("other")
         b.emit("jump", Label("next"))
+        if kind is not Fours:
+            b.label(f"{name}_other")
+            b.emit("jump", Label("mixed"))
 
 
-def _alike(
-    b: Builder, record: VReg, length: VReg, aad_length: VReg, encrypts: bool, no: str
-) -> None:
-    """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not."""
-    for i in ALL:
-        b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-        if not encrypts:
-            b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
-        for word, register in (("len", length), ("aad_len", aad_length)):
-            b.branch("not_equal", read(b, record, word, i), register, no)
+@dataclass
+class _Groups:
+    """Groups of four, one after another, as long as they fit together."""
+
+    b: Builder
+    fours: Fours
+    record_at: VReg
+    rows: VReg
+    held: int
+    """Round keys in registers."""
+    only: bool
+    """Whether each message has a single row."""
+
+    def record(self, other: str) -> None:
+        """Record the groups from `record_at` on; go to `other` if the first does not fit."""
+        b, fours, only = self.b, self.fours, self.only
+        fours.shape(self.record_at, self.rows, other)
+        fours.load_constants(self.held)
+        self._row(hashed=False)
+        b.emit("jump", Label("more"))
+        with b.loop("group"):
+            self._row(hashed=True)
+            b.label("more")
+            self._step()
+            if not only:
+                fours.cleared()
+                b.branch("below", self.rows, 2, "again")
+                self._more_rows()
+                b.label("again")
+            b.branch("below", take(b, LEFT), MESSAGES_AT_ONCE, "no")
+            fours.fits(self.record_at, self.rows, "no")
+            b.emit("jump", Label("group"))
+        b.label("no")
+        fours.finished(self.record_at, -MESSAGES_AT_ONCE, only)
+        with b.part("last"):
+            fours.judged(self.record_at, -MESSAGES_AT_ONCE)
+
+    def _row(self, hashed: bool) -> None:
+        """Record the first row of a group, beside the hash of the last row before."""
+        fours, record = self.fours, self.record_at
+        if hashed:
+            with fours.stream("hash", 0.0, 0.85):
+                fours.finished(record, -MESSAGES_AT_ONCE, self.only)
+        with fours.stream("begun", 0.5, 1.0):
+            fours.begun(record)
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.first_row(record)
+        if hashed:
+            fours.judged(record, -MESSAGES_AT_ONCE)
+
+    def _step(self) -> None:
+        b, group = self.b, RECORD_BYTES * MESSAGES_AT_ONCE
+        b.assign(self.record_at, b.gpr("gpr_add", self.record_at, group, note="the next group"))
+        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), MESSAGES_AT_ONCE))
+
+    def _more_rows(self) -> None:
+        """Record the rows after the first one, of the group before `record_at`."""
+        b, fours, rows = self.b, self.fours, self.rows
+        put(b, RECORD, self.record_at)
+        put(b, ROWS, rows)
+        fours.more_rows(self.record_at, -MESSAGES_AT_ONCE)
+        b.label("row")
+        b.assign(rows, b.gpr("gpr_sub", rows, 1))
+        b.branch("not_equal", rows, 1, "whole")
+        fours.last_masks()
+        b.label("whole")
+        with fours.stream("hash", 0.0, 0.9):
+            fours.row_hashed()
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.next_row()
+        b.branch("not_below", rows, 2, "row")
+        b.assign(self.record_at, take(b, RECORD))
+        b.assign(rows, take(b, ROWS))
