@@ -138,13 +138,13 @@ class Terms:
         high = self._make("caller", (f"{name}, high",), MASK128 ^ low.mask, CALLER)
         return self._make("xor", (high, low), MASK128)
 
-    def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
+    def lost(self, reason: str, secret: bool, bits: int = 128, of: int = DATA) -> Term:
         """Return `bits` bits of which only the reason is known, and whether they may be secret."""
-        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
+        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET | of if secret else CALLER)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
         """Return an unknown value of sources: a secret if one of them is, or if none is a term."""
-        return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)
+        return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET | DATA)
 
     def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
         term = self._make("opaque", (reason, at, mask, deps | OPAQUE), mask, deps | OPAQUE)

@@ -16,7 +16,7 @@ from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import M64, Linear, Pointer, Value
+from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.core.words import M32
 from ghashgen.verify.machine.regions import Region
 from ghashgen.verify.meaning.algebra import Sum
@@ -161,7 +161,7 @@ class Function:
         """Return whether everybody may know that a secret value is 0."""
         return self.answer is not None and self.answer.may_be_known(state, value)
 
-    def answered(self, state: State, zero: bool) -> None:
+    def answered(self, state: State, value: Term, zero: bool) -> None:
         """Note whether that value is 0."""
         assert self.answer is not None
         self.answer.answered(state, zero)
@@ -186,13 +186,13 @@ class Function:
                     return self.terms.variable(f"{letter}{at}")
             case ["counter", int() | Linear() as at] if self.counters is not None:
                 return self.counters.block(at)
-            case ["number", int() as n] if 0 <= n <= M64:
-                return n
-            case ["number", Linear() as n]:
-                return self.terms.number(n, self.names.state.facts)
             case [str(name)] if name in self.terms_named:
                 return self.terms_named[name]()
         raise unsupported(f"no term: {data!r}")
+
+    def forgotten(self, value: Value, data: object) -> bool:
+        """Return whether a value is of what an assertion says no more of than this data."""
+        return False
 
     # What is left.
 

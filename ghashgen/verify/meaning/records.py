@@ -11,12 +11,13 @@ it follows any record (docs/gcm-many.md).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, Term, of_table, secret
+from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_table, secret
 from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
@@ -35,7 +36,7 @@ PLACE, WINDOW = "place", "window"
 
 WINDOWS = (4, 1)
 
-OTHERS = "words of other records"
+OTHER_WORDS = "words of other records"
 """A buffer that nothing points to: the words of the window's other records that have been read."""
 
 WORDS = (
@@ -55,6 +56,12 @@ OF_ANOTHER = "of a message before"
 
 def _nothing(memory: Memory, at: Number) -> None:
     """Return that nothing is known of what is there at first."""
+
+
+def _of_one_other(value: Term) -> bool:
+    """Return whether a value depends on the data of one other message, and on no other data."""
+    others = value.deps // OTHERS
+    return others > 0 and not others & others - 1 and not value.deps & (DATA | RAW)
 
 
 @dataclass
@@ -80,7 +87,7 @@ class Records(Function):
     def _regions(self, numbers: Mapping[str, Any], align: tuple[int, int]) -> tuple[Region, ...]:
         size = times(numbers[COUNT], RECORD_BYTES)
         records = Region(MESSAGES, 0, size, Access.UPDATE, _nothing, other=self.other)
-        words = Region(OTHERS, 0, size, Access.READ, _nothing)
+        words = Region(OTHER_WORDS, 0, size, Access.READ, _nothing)
         return *super().call(numbers, align).regions, records, words
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
@@ -119,25 +126,52 @@ class Records(Function):
         found = dict(self.words(self.lengths)).get(word)
         if found is None or size != NUMBER_BYTES:
             raise unsupported("no word of another record", self.terms.at)
-        known, key = memory.written[OTHERS], memory.key(at)
+        known, key = memory.written[OTHER_WORDS], memory.key(at)
         if key not in known:
             name = f"{WORDS[word // NUMBER_BYTES]}_of_{index}"
             if isinstance(found, Pointer):
-                memory.regions[name] = Region(name, 0, 0, Access.ANOTHER, _nothing, other=self.lost)
+                lost = partial(self.lost, index)
+                memory.regions[name] = Region(name, 0, 0, Access.ANOTHER, _nothing, other=lost)
                 known[key] = Pointer(name, 0), 0
             else:
                 memory.facts = memory.facts.with_range(name, *found)
                 known[key] = unknown(name), 0
         return known[key][0]
 
-    def lost(self, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message."""
-        return self.terms.lost(OF_ANOTHER, True, 8 * size)
+    def lost(self, index: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message of the window."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size, OTHERS << index)
+
+    def value(self, data: list[object]) -> Lane:
+        """Return a term that an assertion names: also any value of another message alone."""
+        match data:
+            case ["other", int(index)] if 0 <= index < max(WINDOWS):
+                return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
+        return super().value(data)
+
+    def forgotten(self, value: Value, data: object) -> bool:
+        """Return whether a value is of the other message that an assertion says it is of."""
+        match data:
+            case ["t", "other", int(index)] if isinstance(value, Term) and _of_one_other(value):
+                return value.deps // OTHERS == 1 << index
+        return False
+
+    def may_be_known(self, state: State, value: Term) -> bool:
+        """Return whether everybody may know that a secret value is 0.
+
+        What depends on a single message, and that is another one, is for the run that follows it.
+        """
+        return _of_one_other(value) or super().may_be_known(state, value)
+
+    def answered(self, state: State, value: Term, zero: bool) -> None:
+        """Note whether that value is 0, if it is of this message."""
+        if not _of_one_other(value):
+            super().answered(state, value, zero)
 
     def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return what an assertion may leave out: also what other records are."""
-        if region == OTHERS:
-            return {*arrival.state.memory.written[OTHERS]}
+        if region == OTHER_WORDS:
+            return {*arrival.state.memory.written[OTHER_WORDS]}
         return super().settled(arrival, region)
 
     def arrivals(self, state: State) -> Iterator[State]:

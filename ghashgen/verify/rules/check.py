@@ -142,7 +142,7 @@ class Checker:
         for zero in (True, False):
             case = state.copy()
             case.machine.flags = replace(case.machine.flags, zero=zero)
-            self.meaning.answered(case, zero)
+            self.meaning.answered(case, asked.value, zero)
             out.append(case)
         return out
 
@@ -291,6 +291,8 @@ class Checker:
             if v == "!":
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
+                return
+            if meaning.forgotten(is_, v):
                 return
             match v:
                 case ["v", str(name)] if name not in bound:

@@ -7,6 +7,7 @@ from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Value
 from ghashgen.verify.rules.entry import Call
 from ghashgen.verify.rules.state import Arrival, State
 
@@ -71,6 +72,9 @@ class Meaning(Protocol):
             Refutation: there is no such term.
         """
 
+    def forgotten(self, value: Value, data: object) -> bool:
+        """Return whether a value is of what an assertion says no more of than this data."""
+
     def instance(self, arrival: Arrival) -> None:
         """Check that a state's ghosts are what an assertion says.
 
@@ -81,7 +85,7 @@ class Meaning(Protocol):
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether everybody may know that a secret value is 0."""
 
-    def answered(self, state: State, zero: bool) -> None:
+    def answered(self, state: State, value: Term, zero: bool) -> None:
         """Note in the ghosts whether that value is 0."""
 
     def end(self, state: State) -> None:

@@ -54,8 +54,6 @@ def value_of(
             return meaning.terms.xor(part(a), part(b))
         case ["t", "moves", a, list(moves)]:
             return meaning.terms.moves(part(a), tuple(map(_move, moves)))
-        case ["t", "clmul", a, 0 | 1 as i, b, 0 | 1 as j]:
-            return meaning.terms.clmul(part(a), i, part(b), j)
         case ["t", *rest]:
             return meaning.value([x if type(x) in (str, int) else named(x) for x in rest])
     raise unsupported(f"no value: {v!r}")

@@ -13,7 +13,7 @@ from ghashgen.verify.meaning.records import (
     COUNT,
     MESSAGES,
     MOST_RECORDS,
-    OTHERS,
+    OTHER_WORDS,
     PLACE,
     RECORD,
     WINDOW,
@@ -39,7 +39,7 @@ def records(meaning: Function, one: Any, facts: Sequence[str] = (f"{COUNT}-{RECO
 
 def written_cells(states: Sequence[State], region: str) -> list[tuple[int, int]]:
     """Return the bytes that may have been written, in pieces that each hold one value."""
-    if region in (MESSAGES, OTHERS):
+    if region in (MESSAGES, OTHER_WORDS):
         return []
     written = [state.memory.written[region] for state in states]
     left = sorted(set().union(*written))

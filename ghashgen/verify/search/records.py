@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -18,8 +17,10 @@ from ghashgen.verify.core.numbers import Number, combined, parse, replaced, time
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import MASK64, Term
 from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.meaning.letters import GIVEN
 from ghashgen.verify.meaning.records import COUNT, MESSAGES, MOST_RECORDS, PLACE, RECORD, WINDOW, Records
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
@@ -34,7 +35,7 @@ from ghashgen.verify.search.values import FILES
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
 """More than falls within a level, and within all levels of a message."""
 
-NEXT, ONE, GROUP, CHECKS = "next", "one", "group", "checks"
+NEXT, ONE, GROUP, CHECKS, JUDGE = "next", "one", "group", "checks", "judge"
 
 MANY_WAYS = 8
 """So many ways lead to where a message is processed by itself, at least."""
@@ -43,10 +44,10 @@ MOST_BLOCKS_ALIKE = 4
 """Blocks of the longest message in a group."""
 
 
-ABOVE: dict[str, Number] = {CHECKS: 1, NEXT: 0, GROUP: -1, ONE: -1}
+ABOVE: dict[str, Number] = {CHECKS: 1, NEXT: 0, GROUP: -1, JUDGE: -2, ONE: -1}
 """What falls, beside the messages that are left."""
 
-WINDOW_OF = re.compile(f"{NEXT}|{GROUP}|{CHECKS}")
+WINDOW_OF = re.compile(f"{NEXT}|{GROUP}|{CHECKS}|{JUDGE}")
 
 
 class Many(Search):
@@ -107,6 +108,9 @@ class Many(Search):
         loops = {
             head: max(at for at, ways in self.after.items() if head in ways) for head in heads
         }
+        heads = frozenset(
+            h for h in heads if not any(o < h <= last for o, last in loops.items())
+        )
         inside = frozenset(
             at for at in self.after for head, last in loops.items() if head <= at <= last
         )
@@ -127,13 +131,65 @@ class Many(Search):
             self.data["assertions"][name] = one
             state, address = self.source(name)
             known |= {"aad_length": 5}
-            at, state = self.follow(state.within(Case(values=tuple(known.items()))), address,
-                                    heads, alone)
+            state = state.within(Case(values=tuple(known.items())))
+            sources = [name]
+            if self.answers:
+                sources = self.judges(name, lengths, alone)
+                state, address = self.source(sources[0])
+                state = state.within(Case(values=tuple({**known}.items())[1:]))
+            at, state = self.follow(state, address, heads, alone)
             one = self.begins(state, at, 4, {"length": "text", "aad_length": "more"})
             one["unknowns"] |= {"text": lengths, "more": [1, 16]}
-            one["from"] = {name: [self.way(4, 4) | {"text": "length", "more": "aad_length"}]}
+            way = self.way(4, 4) | {"text": "length", "more": "aad_length"}
+            one["from"] = {source: [way] for source in sources}
             next_["from"][checks] = [self.way(0, 4)]
             self.data["assertions"][checks] = one
+
+    def judges(self, group: str, lengths: list[int], alone: int) -> list[str]:
+        """Add assertions before the tags of a group are compared; return their names."""
+        assert isinstance(self.meaning, Records)
+        answer = self.meaning.answer
+        assert answer is not None
+        same, names, where = {n: n for n in self.meaning.numbers}, [], 0
+        for index in range(4):
+            state, address = self.source(group)
+            known = {PLACE: index, "length": lengths[1] - 1, "aad_length": 5}
+            (state,) = state.each((Case(values=tuple(known.items())),))
+            where = where or self.compared(state.copy(), address)
+            _, state = self.follow(state, address, frozenset({where}), alone)
+            alike = {"length": "length", "aad_length": "aad_length"}
+            one = self.begins(state, where, alike=alike)
+            for name, place in registers(self.checker.target).items():
+                if place.file == "vec" and answer.tag.is_right(state, place.of(state.machine)):
+                    tags = {f"v{place.index}.{k}": ["t", "other", k] for k in range(4)}
+                    one["places"] |= tags | {name: ["v", "tag"]}
+            one["unknowns"] |= {n: self.data["assertions"][group]["unknowns"][n]
+                                for n in ("length", "aad_length", "iv_length", "tag_length")}
+            one["unknowns"][PLACE] = [index, index]
+            one["facts"] = self.data["assertions"][group]["facts"]
+            one["ghosts"] |= {"iv": None, "x": None, "output": "length", "answer": {"tag": "tag"}}
+            one["from"] = {group: [same]}
+            names.append(f"{JUDGE}{group[-1]}{'abcd'[index]}")
+            self.data["assertions"][names[-1]] = one
+        return names
+
+    def compared(self, state: State, address: int) -> int:
+        """Return from where on a run, of the first message of a group, reads its given tag."""
+        before = address
+        self.meaning.entering(state)
+        while True:
+            writes, was = [*state.machine.vec], address
+            try:
+                address = self.checker.step(state, address)
+            except Fork as question:
+                state, address = state.each(question.cases)[-1], was
+                self.meaning.entering(state)
+                continue
+            for new, old in zip(state.machine.vec, writes, strict=True):
+                if new is not old and isinstance(new[0], Term) and self.meaning.text is not None:
+                    if GIVEN in self.meaning.text.variables.of(new[0]):
+                        return before
+            before = was
 
     def follow(
         self, state: State | None, address: int, to: frozenset[int], alone: int
@@ -149,6 +205,9 @@ class Many(Search):
                     at, begun = self.checker.step(state, at), False
             except Fork as question:
                 work += [(case, at, begun) for case in state.each(question.cases)]
+                continue
+            except SecretCondition as asked:
+                work += [(case, at, True) for case in self.checker.answers(state, asked)[:1]]
                 continue
             if at in to:
                 return at, state
@@ -170,33 +229,19 @@ class Many(Search):
             first = combined(first, unknown(PLACE), -1)
         remaining = combined(unknown(COUNT), first, -1)
         shape = {ghosts[of]: name for of, name in alike.items()}
-        bits = {times(n, 8): f"8*{name}" for n, name in shape.items()}
 
         def text(value: Any) -> Any:
-            """Return a value of the context and of lengths."""
-            if isinstance(value, int):
-                for (n, low), (m, high) in product(bits.items(), repeat=2):
-                    if low != high and isinstance(n, int) and isinstance(m, int):
-                        if value == n | m << 64:
-                            return ["t", "xor", text(n), ["t", "moves", ["t", "number", ["n", high]],
-                                    [[64, hex(MASK64 << 64)]]]]
-                return ["t", "number", ["n", bits[value]]] if value in bits else ["c", hex(value)]
+            """Return a value of the context, None for any other."""
             if not isinstance(value, Term):
-                return "?"
+                return ["c", hex(value)] if isinstance(value, int) else None
+            args: Any = value.args
             match value.op:
                 case "entry":
-                    return ["t", "entry", *value.args]
-                case "number":
-                    return ["t", "number", ["n", bits.get(value.args[0], "0")]]
+                    return ["t", "entry", *args]
                 case "xor":
-                    return ["t", "xor", *map(text, value.args)]
-                case "moves":
-                    moves = [[shift, hex(keep)] for shift, keep in value.args[1]]
-                    return ["t", "moves", text(value.args[0]), moves]
-                case "clmul":
-                    a, i, b, j = value.args
-                    return ["t", "clmul", text(a), i, text(b), j]
-            return "?"
+                    parts = [text(a) for a in args]
+                    return None if None in parts else ["t", "xor", *parts]
+            return None
 
         def said(value: Any) -> Any:
             if isinstance(value, Pointer):
@@ -205,7 +250,7 @@ class Many(Search):
                     n = combined(times(first, 80), combined(n, times(was, 80), -1))
                 return ["p", value.region, str(n)]
             if isinstance(value, Term):
-                return ["@", left[value]] if value in left else text(value) if alike else "!"
+                return ["@", left[value]] if value in left else "!"
             if value in shape:
                 return ["n", shape[value]]
             if isinstance(value, Linear):
@@ -220,7 +265,7 @@ class Many(Search):
             if place.file == "gpr" and FILES["gpr"] + place.index in live:
                 places[name] = said(place.of(state.machine))
             elif FILES[place.file] + place.index in live and self.window > 1:
-                places[name] = text(place.of(state.machine))
+                places[name] = text(place.of(state.machine)) or "?"
             elif wiped is not None and name not in wiped:
                 places[name] = "!"
         if known := self.data["assertions"].get(NEXT):

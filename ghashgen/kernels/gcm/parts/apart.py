@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, RegClass, Slot, VReg
+from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
 from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, swapped_mask
 from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES
 from ghashgen.kernels.gcm.parts.lengths import length_block
+from ghashgen.kernels.gcm.parts.params import DIFFERS
 from ghashgen.kernels.gcm.parts.quads import quad
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
 from ghashgen.kernels.gcm.parts.start import IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
@@ -59,6 +61,8 @@ def groups_apart(
                 b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
                 b.emit("gpr_store64", left, b.gpr("gpr_sub", count(), MESSAGES_AT_ONCE))
                 b.emit("jump", Label("group"))
+                if not encrypts:
+                    fours.cleared_where_wrong(record, lengths[0])
             b.label("no")
         b.emit("jump", Label("next"))
 
@@ -103,6 +107,40 @@ class Apart(Alike):
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
+
+
+    def before_compared(self, tags: VReg) -> VReg:
+        """Return the tags in a register: a proof has something to say of them here."""
+        whole = self.b.register("tags", LANES)
+        self.b.assign(whole, tags)
+        self.b.label("tags")
+        return whole
+
+    def compared(self, tags: VReg, given: VReg) -> None:
+        """Record, for each message by itself, a number that is 0 if its tag is right."""
+        b = self.b
+        found = b.xor(tags, given, "differences")
+        both = b.or_(found, b.swap64(found), "all differences")
+        self.differing = [b.to_gpr(b.lane(both, i)) for i in ALL]
+
+    def judged(self, record: VReg, ahead: int) -> None:
+        """Go to what becomes of each message with a wrong tag."""
+        for i in ALL if not self.encrypts else ():
+            self.b.branch("not_equal", self.differing[i], 0, f"wrong_{i}")
+            self.b.label(f"judged_{i}")
+
+    def cleared_where_wrong(self, record: VReg, length: VReg) -> None:
+        """Record what becomes of messages with a wrong tag: zeros for text, and their status."""
+        b = self.b
+        for i in ALL:
+            b.label(f"wrong_{i}")
+            b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
+            zeros = b.register("zeros", LANES)
+            b.emit("zero", zeros)
+            out = Mem(base=read(b, record, "out", i), within=IN_TEXT)
+            b.emit("store_masked", out, self.present[0], zeros, note="zeros")
+            report(b, record, DIFFERS, i)
+            b.emit("jump", Label(f"judged_{i}"))
 
 
 class BlocksApart(Apart, AlikeBlocks):

@@ -280,13 +280,23 @@ class Fours:
         if self.encrypts:
             store_lanes(b, lambda i: self._tag(record, ahead + i), tags)
         else:
+            tags = self.before_compared(tags)
             given = quad(b, [b.load(self._tag(record, ahead + i)) for i in ALL], "given tags")
-            differing = b.mask("differing", tags, given, note="two bits for each message")
-            b.assign(self.wrong, b.gpr("mask_bits", differing))
+            self.compared(tags, given)
         done = b.gpr("gpr_const", DONE)
         for i in ALL:
             report(b, record, done, ahead + i)
         b.about("")
+
+    def before_compared(self, tags: VReg) -> VReg:
+        """Return the tags where given ones are loaded."""
+        return tags
+
+    def compared(self, tags: VReg, given: VReg) -> None:
+        """Record which tags are not the given ones."""
+        b = self.b
+        differing = b.mask("differing", tags, given, note="two bits for each message")
+        b.assign(self.wrong, b.gpr("mask_bits", differing))
 
     def _tag(self, record: VReg, i: int) -> Mem:
         return Mem(base=read(self.b, record, "tag", i), within="tags")
