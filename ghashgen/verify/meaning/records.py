@@ -123,19 +123,17 @@ class Records(Function):
             if word < STATUS:
                 raise Refutation(Category.MEMORY, "a word is written", at=self.terms.at)
             return 0
-        found = dict(self.words(self.lengths)).get(word)
-        if found is None or size != NUMBER_BYTES:
+        name = WORDS[word // NUMBER_BYTES]
+        if size != NUMBER_BYTES or word % size or name not in {*self.buffers, *self.lengths}:
             raise unsupported("no word of another record", self.terms.at)
-        known, key = memory.written[OTHER_WORDS], memory.key(at)
-        if key not in known:
-            name = f"{WORDS[word // NUMBER_BYTES]}_of_{index}"
-            if isinstance(found, Pointer):
-                lost = partial(self.lost, index)
-                memory.regions[name] = Region(name, 0, 0, Access.ANOTHER, _nothing, other=lost)
-                known[key] = Pointer(name, 0), 0
-            else:
-                memory.facts = memory.facts.with_range(name, *found)
-                known[key] = unknown(name), 0
+        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_of_{index}"
+        if key not in known and name in self.lengths:
+            memory.facts = memory.facts.with_range(new, *self.lengths[name])
+            known[key] = unknown(new), 0
+        elif key not in known:
+            lost = partial(self.lost, index)
+            memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
+            known[key] = Pointer(new, 0), 0
         return known[key][0]
 
     def lost(self, index: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
@@ -240,7 +238,9 @@ class Records(Function):
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
                 ours = value.region in ("table", MESSAGES, STACK)
-                return value if ours or value.region.startswith(SECTION) else m.terms.lost(OF_ANOTHER, False, bits)
+                if ours or value.region.startswith(SECTION):
+                    return value
+                return m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
             return m.terms.lost(OF_ANOTHER, secret(value), bits)

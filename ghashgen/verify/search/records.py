@@ -5,27 +5,33 @@ is there in every one. From there on the search is that of a single message. One
 cut to cut: the records that are left, far more than whatever falls within a message.
 """
 
-import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.linear import Case, Fork
+from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, parse, replaced, times, unknown
-from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.core.term import MASK64, Term
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.machine.memory import STACK
-from ghashgen.verify.meaning.letters import GIVEN
-from ghashgen.verify.meaning.records import COUNT, MESSAGES, MOST_RECORDS, PLACE, RECORD, WINDOW, Records
+from ghashgen.verify.meaning.records import (
+    COUNT,
+    MESSAGES,
+    MOST_RECORDS,
+    PLACE,
+    RECORD,
+    WINDOW,
+    Records,
+)
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
+from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE, Groups, alone
 from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.message import Search
@@ -34,20 +40,6 @@ from ghashgen.verify.search.values import FILES
 
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
 """More than falls within a level, and within all levels of a message."""
-
-NEXT, ONE, GROUP, CHECKS, JUDGE = "next", "one", "group", "checks", "judge"
-
-MANY_WAYS = 8
-"""So many ways lead to where a message is processed by itself, at least."""
-
-MOST_BLOCKS_ALIKE = 4
-"""Blocks of the longest message in a group."""
-
-
-ABOVE: dict[str, Number] = {CHECKS: 1, NEXT: 0, GROUP: -1, JUDGE: -2, ONE: -1}
-"""What falls, beside the messages that are left."""
-
-WINDOW_OF = re.compile(f"{NEXT}|{GROUP}|{CHECKS}|{JUDGE}")
 
 
 class Many(Search):
@@ -67,166 +59,45 @@ class Many(Search):
         self.flow = replace(self.flow, after=self.after)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(checker.image, self.flow, checker.entry)
-        one = self.alone()
-        self.window = 4 if one else 1
+        one = alone(self)
+        self.window = SIZE if one else 1
         (first,) = self.checker.entries()
         address = checker.entry
         while address != head:
             address = checker.step(first, address)
-        self.data["assertions"][NEXT] = self.begins(first, head)
+        self.wiped, self.cleared = set[str](), set[int]()
+        if self.meaning.wipe:
+            self.wiped, self.cleared = self.written_behind(first, head)
         self.latest = NEXT
+        self.data["assertions"][NEXT] = self.begins(first, head)
         if one:
-            self.groups(one)
-            self.latest = ONE
-            (few,) = self.source(NEXT)[0].each((Case(values=((PLACE, 0), (COUNT, 1), (RECORD, 0))),))
-            at, arrived = self.follow(few, head, frozenset({one}), END)
-            alone = self.begins(arrived, one, window=1)
-            alone["facts"] = [f"{COUNT}-{RECORD}-1"]
-            alone["from"] = {NEXT: [self.way(0, 1)]}
-            self.data["assertions"][ONE] = alone
-            self.heads &= reached(self.after, one)
+            Groups(self, one).add()
+            self.latest, self.heads = ONE, self.heads & reached(self.after, one)
         self.sources = [self.latest]
 
-    def alone(self) -> int | None:
-        """Return where a message is processed by itself, if others are in groups."""
-        ways = Counter(to for after in self.after.values() for to in after)
-        at, most = max(ways.items(), key=lambda item: item[1])
-        return at if most >= MANY_WAYS and self.heads - reached(self.after, at) else None
-
-    def way(self, done: int, window: int) -> dict[str, str]:
-        """Return what the numbers are at a window that begins so many records behind this one."""
+    def way(self, done: int, window: int, now: int = 0) -> dict[str, str]:
+        """Return what the numbers are at a window that begins so many records behind one."""
         assert isinstance(self.meaning, Records)
         place = f"{PLACE}_0" if window > 1 else "0"
-        first = f"{RECORD}-{PLACE}" if self.window > 1 else RECORD
-        record = f"{first}+{done}" + (f"+{place}" if window > 1 else "")
+        record = f"{first_of(now or self.window)}+{done}+{place}".removesuffix("+0")
         numbers = {COUNT: COUNT, RECORD: record, PLACE: place, WINDOW: str(window)}
         return {n: f"{n}_0" for n in self.meaning.lengths} | numbers
 
-    def groups(self, alone: int) -> None:
-        """Add assertions of groups of messages alike: before one, and behind it."""
-        heads = self.heads - reached(self.after, alone)
-        loops = {
-            head: max(at for at, ways in self.after.items() if head in ways) for head in heads
-        }
-        heads = frozenset(
-            h for h in heads if not any(o < h <= last for o, last in loops.items())
-        )
-        inside = frozenset(
-            at for at in self.after for head, last in loops.items() if head <= at <= last
-        )
-        next_, same = self.data["assertions"][NEXT], {n: n for n in self.meaning.numbers}
-        for blocks in range(1, MOST_BLOCKS_ALIKE + 1):
-            name, checks = (f"{what}{'abcd'[blocks - 1]}" for what in (GROUP, CHECKS))
-            state, address = self.source(NEXT)
-            known = {PLACE: 0, "length": 16 * blocks - 1}
-            at, state = self.follow(state.within(Case(values=tuple(known.items()))), address,
-                                    inside, alone)
-            one = self.begins(state, at, alike={"length": "length", "aad_length": "aad_length"})
-            lengths = [16 * blocks - 15, 16 * blocks]
-            one["unknowns"] |= {"length": lengths, "aad_length": [1, 16], "iv_length": [12, 12]}
-            if "tag_length" in one["unknowns"]:
-                one["unknowns"]["tag_length"] = [16, 16]
-            one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-4", f"{RECORD}-{PLACE}"]
-            one["from"] = {NEXT: [same], checks: [same]}
-            self.data["assertions"][name] = one
-            state, address = self.source(name)
-            known |= {"aad_length": 5}
-            state = state.within(Case(values=tuple(known.items())))
-            sources = [name]
-            if self.answers:
-                sources = self.judges(name, lengths, alone)
-                state, address = self.source(sources[0])
-                state = state.within(Case(values=tuple({**known}.items())[1:]))
-            at, state = self.follow(state, address, heads, alone)
-            one = self.begins(state, at, 4, {"length": "text", "aad_length": "more"})
-            one["unknowns"] |= {"text": lengths, "more": [1, 16]}
-            way = self.way(4, 4) | {"text": "length", "more": "aad_length"}
-            one["from"] = {source: [way] for source in sources}
-            next_["from"][checks] = [self.way(0, 4)]
-            self.data["assertions"][checks] = one
-
-    def judges(self, group: str, lengths: list[int], alone: int) -> list[str]:
-        """Add assertions before the tags of a group are compared; return their names."""
-        assert isinstance(self.meaning, Records)
-        answer = self.meaning.answer
-        assert answer is not None
-        same, names, where = {n: n for n in self.meaning.numbers}, [], 0
-        for index in range(4):
-            state, address = self.source(group)
-            known = {PLACE: index, "length": lengths[1] - 1, "aad_length": 5}
-            (state,) = state.each((Case(values=tuple(known.items())),))
-            where = where or self.compared(state.copy(), address)
-            _, state = self.follow(state, address, frozenset({where}), alone)
-            alike = {"length": "length", "aad_length": "aad_length"}
-            one = self.begins(state, where, alike=alike)
-            for name, place in registers(self.checker.target).items():
-                if place.file == "vec" and answer.tag.is_right(state, place.of(state.machine)):
-                    tags = {f"v{place.index}.{k}": ["t", "other", k] for k in range(4)}
-                    one["places"] |= tags | {name: ["v", "tag"]}
-            one["unknowns"] |= {n: self.data["assertions"][group]["unknowns"][n]
-                                for n in ("length", "aad_length", "iv_length", "tag_length")}
-            one["unknowns"][PLACE] = [index, index]
-            one["facts"] = self.data["assertions"][group]["facts"]
-            one["ghosts"] |= {"iv": None, "x": None, "output": "length", "answer": {"tag": "tag"}}
-            one["from"] = {group: [same]}
-            names.append(f"{JUDGE}{group[-1]}{'abcd'[index]}")
-            self.data["assertions"][names[-1]] = one
-        return names
-
-    def compared(self, state: State, address: int) -> int:
-        """Return from where on a run, of the first message of a group, reads its given tag."""
-        before = address
-        self.meaning.entering(state)
-        while True:
-            writes, was = [*state.machine.vec], address
-            try:
-                address = self.checker.step(state, address)
-            except Fork as question:
-                state, address = state.each(question.cases)[-1], was
-                self.meaning.entering(state)
-                continue
-            for new, old in zip(state.machine.vec, writes, strict=True):
-                if new is not old and isinstance(new[0], Term) and self.meaning.text is not None:
-                    if GIVEN in self.meaning.text.variables.of(new[0]):
-                        return before
-            before = was
-
-    def follow(
-        self, state: State | None, address: int, to: frozenset[int], alone: int
-    ) -> tuple[int, State]:
-        """Return where a run comes first of some places, and its state there."""
-        assert state is not None
-        work = [(state, address, True)]
-        while work:
-            state, at, begun = work.pop()
-            self.meaning.entering(state)
-            try:
-                while begun or at not in (END, alone, *to):
-                    at, begun = self.checker.step(state, at), False
-            except Fork as question:
-                work += [(case, at, begun) for case in state.each(question.cases)]
-                continue
-            except SecretCondition as asked:
-                work += [(case, at, True) for case in self.checker.answers(state, asked)[:1]]
-                continue
-            if at in to:
-                return at, state
-        raise unsupported("search: no loop over groups")
-
     def begins(
-        self, state: State, at: int, done: int = 0, alike: Mapping[str, str] = {},
-        window: int = 0,
-    ) -> dict[str, Any]:
-        """Return the assertion where a state comes to the window behind so many records."""
+        self, state: State, at: int, done: int = 0,
+        alike: Mapping[str, str] = MappingProxyType({}), window: int = 0,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the assertion where a state comes to the window behind so many records.
+
+        `alike`: the lengths that a group has in common, and their names.
+        """
         assert isinstance(self.meaning, Records)
         window = window or self.window
         live = self.flow.live.get(at, frozenset())
         left = {v: n for n, v in self.checker.left.items() if isinstance(v, Term)}
         ghosts, lengths = state.ghosts, self.meaning.lengths
         was = combined(combined(ghosts[RECORD], ghosts[PLACE], -1), done)
-        first = unknown(RECORD)
-        if window > 1:
-            first = combined(first, unknown(PLACE), -1)
+        first = parse(first_of(window))
         remaining = combined(unknown(COUNT), first, -1)
         shape = {ghosts[of]: name for of, name in alike.items()}
 
@@ -259,14 +130,13 @@ class Many(Search):
             return ["n", str(value)] if alike else "!"
 
         # A message may leave anything in a place, but what nobody wipes has to be public.
-        wiped, cleared = self.written_behind(state, at) if self.meaning.wipe else (None, None)
         places = dict[str, Any]()
         for name, place in registers(self.checker.target).items():
             if place.file == "gpr" and FILES["gpr"] + place.index in live:
                 places[name] = said(place.of(state.machine))
-            elif FILES[place.file] + place.index in live and self.window > 1:
+            elif self.window > 1 and FILES[place.file] + place.index in live:
                 places[name] = text(place.of(state.machine)) or "?"
-            elif wiped is not None and name not in wiped:
+            elif self.meaning.wipe and name not in self.wiped:
                 places[name] = "!"
         if known := self.data["assertions"].get(NEXT):
             # In the frame there is the same, of another window.
@@ -277,7 +147,7 @@ class Many(Search):
                     for p, v in places.items()
                 }
         else:
-            places |= self.frame(state, said, cleared)
+            places |= self.frame(state, said)
         one: dict[str, Any] = {
             "at": at - self.checker.entry,
             "unknowns": {n: [*ends] for n, ends in lengths.items()}
@@ -305,7 +175,7 @@ class Many(Search):
             COUNT: COUNT, RECORD: "0", PLACE: "0", WINDOW: "1",
         }  # fmt: skip
 
-    def frame(self, state: State, said: Any, cleared: set[int] | None) -> dict[str, Any]:
+    def frame(self, state: State, said: Callable[[Any], Any]) -> dict[str, Any]:
         """Return what is in the frame."""
         places = dict[str, Any]()
         top: Any = state.machine.gpr[self.checker.top]
@@ -313,7 +183,7 @@ class Many(Search):
         for at, size in written_cells([state], STACK):
             places[f"{STACK}+{at}:{size}"] = said(state.memory._read(STACK, at, size))
             free -= {*range(at, at + size)}
-        secret = free if cleared is None else free & cleared
+        secret = free & self.cleared if self.meaning.wipe else free
         for some, what in ((secret, "?"), (free - secret, "!")):
             for start in {at - at % BLOCK_BYTES for at in some}:
                 block = {*range(start, start + BLOCK_BYTES)}
@@ -344,27 +214,24 @@ class Many(Search):
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
-        assert isinstance(self.meaning, Records)
         found: dict[str, Any] = super().run()["assertions"]
         dirty = any(one["dirty"] for one in found.values())
         lowest = min(one["level"] for one in found.values()) - 1
+        back = self.way(1, self.window, 1)
         for name, one in found.items():
-            left = f"{COUNT}-{RECORD}+{PLACE}" if WINDOW_OF.match(name) else f"{COUNT}-{RECORD}"
-            outer = times(parse(left), TURN_OF_RECORD)
-            above = next((n for what, n in ABOVE.items() if name.startswith(what)), None)
+            _, window = one["unknowns"][WINDOW]
+            left = combined(unknown(COUNT), parse(first_of(window)), -1)
+            above: Number | None = next((n for of, n in ABOVE.items() if name.startswith(of)), None)
             if above is None:
-                above = combined(parse(one["falls"]), (one["level"] - lowest) * TURN_OF_MESSAGE)
-                above = combined(above, -TURN_OF_RECORD)
-                found[NEXT]["from"].setdefault(name, []).append(self.back())
-            elif name == ONE:
-                found[NEXT]["from"].setdefault(name, []).append(self.back())
-            one["falls"] = str(combined(outer, above))
+                inner = combined(parse(one["falls"]), (one["level"] - lowest) * TURN_OF_MESSAGE)
+                above = combined(inner, -TURN_OF_RECORD)
+            if window == 1:
+                found[NEXT]["from"].setdefault(name, []).append(back)
+            one["falls"] = str(combined(times(left, TURN_OF_RECORD), above))
             one["level"], one["dirty"] = 0, dirty
-        if self.window == 1:  # Of no length at all.
-            found[NEXT]["from"].setdefault(NEXT, []).append(self.back())
         return {"assertions": found}
 
-    def back(self) -> dict[str, str]:
-        """Return what the numbers are when a message by itself is done."""
-        out = self.way(1, self.window)
-        return {n: v.replace(f"-{PLACE}", "") for n, v in out.items()}
+
+def first_of(window: int) -> str:
+    """Return the first record of a window."""
+    return f"{RECORD}-{PLACE}" if window > 1 else RECORD

@@ -25,9 +25,7 @@ SIDE_BY_SIDE = b"".join(
 """The masks of four blocks of as many bytes each, by that number."""
 
 
-def groups_apart(
-    b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypts: bool
-) -> None:
+def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypts: bool) -> None:
     """Record groups of one row; go to `one` for a message that begins none."""
 
     def count() -> VReg:
@@ -67,9 +65,7 @@ def groups_apart(
         b.emit("jump", Label("next"))
 
 
-def _alike(
-    b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str
-) -> None:
+def _alike(b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str) -> None:
     """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not."""
     for i in ALL:
         b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
@@ -107,7 +103,6 @@ class Apart(Alike):
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
-
 
     def before_compared(self, tags: VReg) -> VReg:
         """Return the tags in a register: a proof has something to say of them here."""
