@@ -41,12 +41,11 @@ def emitted(built: Emitted) -> GcmSpec:
         GhashgenError: the prover has no statement for a function that it exports, or the functions
             on many messages process some side by side, for which it finds no proof.
     """
-    if built.kernel.groups and built.kernel.short:
+    if built.kernel.woven:
         raise GhashgenError(
-            f"{built.kernel.name}_seal_many and open_many process messages in groups, and groups "
-            "are not proved yet",
-            "generate it without --many, or with another isa, which takes one message after the "
-            "other (docs/gcm-many.md)",
+            f"{built.kernel.name}_seal_many and open_many process messages in groups that are "
+            "woven, and these are not proved yet",
+            "generate it without --short, or without --many (docs/gcm-many.md)",
         )
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
     return GcmSpec(

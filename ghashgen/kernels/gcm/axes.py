@@ -67,7 +67,7 @@ TAGS = Axis(
 MANY = Axis(
     "many",
     "Also export seal_many and open_many: many messages in one call. With isa avx512 in groups, "
-    "which are not proved yet; with any other one after the other.",
+    "which with short are not proved yet; with any other one after the other.",
     lambda: (False, True),
     False,
     always_told=False,

@@ -143,6 +143,11 @@ class GcmKernel:
         return self.hash.groups
 
     @property
+    def woven(self) -> bool:
+        """Whether these groups are woven with one another, and have no proof."""
+        return self.groups and self.short
+
+    @property
     def lane_count(self) -> int:
         """Blocks in one register."""
         return self.hash.lane_count

@@ -52,7 +52,8 @@ bytes."""
 
 MANY = f"""
 Kernels with many in their name also process many messages of one key in one call. Those for avx512
-do it in groups, and are not proved yet. A message is a record of 64-bit words:
+do it in groups; with short in their name, too, they are not proved yet. A message is a record of
+64-bit words:
   {", ".join(WORDS)}
 status takes what NAME_seal or NAME_open would return. Each message counts for itself: one that is
 refused, or whose tag is wrong, changes nothing for the others. Effects come in no particular order.

@@ -51,7 +51,7 @@ STATUS = RECORD_BYTES - NUMBER_BYTES
 MOST_RECORDS = (1 << 57) - 1
 """More do not fit into the address space."""
 
-OF_ANOTHER = "of a message before"
+OF_ANOTHER = "of another message"
 
 
 def _nothing(memory: Memory, at: Number) -> None:

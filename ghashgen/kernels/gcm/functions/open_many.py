@@ -47,7 +47,7 @@ FUNCTION = Function(
     order=56,
     params=(CONTEXT, MESSAGES, COUNT),
     purpose=lambda kernel: (
-        f"open each of count messages{'; not proved yet' if kernel.groups else ''}"
+        f"open each of count messages{'; not proved yet' if kernel.woven else ''}"
     ),
     build=build,
     statement="open_many",

@@ -39,7 +39,7 @@ FUNCTION = Function(
     order=55,
     params=(CONTEXT, MESSAGES, COUNT),
     purpose=lambda kernel: (
-        f"seal each of count messages{'; not proved yet' if kernel.groups else ''}"
+        f"seal each of count messages{'; not proved yet' if kernel.woven else ''}"
     ),
     build=build,
     statement="seal_many",

@@ -40,7 +40,7 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
     b.label("next")
     left = take(b, LEFT)
     b.branch("equal", left, 0, "done")
-    if kernel.groups and kernel.short:
+    if kernel.woven:
         _groups(b, kernel, record, left, encrypts)
     elif kernel.groups:
         groups_apart(b, kernel, record, LEFT, encrypts)

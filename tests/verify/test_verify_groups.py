@@ -1,0 +1,130 @@
+"""Kernels that take messages in groups of four are proved, and refused with a fault."""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from helpers.verify_objects import assembled
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.rules.assertion import Assertion, read_certificate
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.certified import find_function
+from ghashgen.verify.search.records import Many
+from ghashgen.verify.x86_64.elf import load_image
+
+KERNEL = GcmKernel(128, "avx512", "k", "clmul1", 4, many=True)
+BOTH = ("seal_many", "open_many")
+
+
+@cache
+def source() -> str:
+    return make(KERNEL, target(), find_nasm()).text
+
+
+def stated(operation: str) -> tuple[Any, Any]:
+    """Return what the kernel claims, and of which function."""
+    spec = statement(KERNEL, KERNEL.name, "sysv")
+    (function,) = (f for f in spec.functions if f.operation == operation)
+    return spec, function
+
+
+@cache
+def found(operation: str) -> dict[str, Assertion]:
+    """Return the certificate of a function, as the search finds it."""
+    spec, function = stated(operation)
+    checker = Checker(load_image(assembled(source())), spec.meaning(function), {})
+    return read_certificate(json.loads(json.dumps(Many(checker, "sysv", True).run())))
+
+
+@pytest.mark.parametrize("operation", BOTH)
+def test_it_is_proved_for_any_count(operation: str) -> None:
+    spec, function = stated(operation)
+    proved: Any = find_function(load_image(assembled(source())), spec, function)
+    assertions = proved[function.symbol]["assertions"]
+    groups = [one for name, one in assertions.items() if name.startswith("group")]
+    assert sorted(one["unknowns"]["length"] for one in groups) == [
+        [1, 16], [17, 32], [33, 48], [49, 64]
+    ]  # fmt: skip
+    assert all(one["unknowns"]["place"] == [0, 3] for one in groups)
+
+
+def checked(operation: str, name: str, old: str = "", new: str = "", count: int = 1) -> None:
+    """Check the runs from one assertion, of a function of which `count` places are changed."""
+    spec, function = stated(operation)
+    before, label, own = source().partition(f"\n{function.symbol}:\n")
+    own, end, behind = own.partition("\n.end:")
+    group, block, rest = own.partition("\n.block_group:\n")
+    inside, edge, rest = rest.partition("\n.block_no:\n")
+    assert edge
+    if old:
+        inside, changed = re.subn(old, new, inside, count=count)
+        assert changed == count
+    text = "".join((before, label, group, block, inside, edge, rest, end, behind))
+    checker = Checker(load_image(assembled(text)), spec.meaning(function), found(operation))
+    checker.begin()
+    one = checker.assertions[name]
+    for state in checker.state(one).each((Case(),)):
+        checker.run(state, checker.entry + one.at, one)
+
+
+TAGS = r"(\[rsi \+ )32(\] +; tags: tag\n)"
+FAULTS = {
+    ("seal_many", "groupa", "swapped lanes"): (
+        r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1( +; AES)", r"\g<1>2\2", "the output at 0 is wrong"),
+    ("seal_many", "groupa", "a tag in another's place"): (
+        TAGS, r"\g<1>112\2", "the tag is not written"),
+    ("seal_many", "groupa", "a tail that writes behind a message"): (
+        r"(vmovdqu8 +\[rdx\])\{k\d\}(, xmm\d+ +; AES: written)", r"\1\2", "that end|not known"),
+    ("seal_many", "groupa", "another message's status"): (
+        r"(\[rsi \+ )152(\], rdx +; tags: status)", r"\g<1>232\2", "the status is wrong"),
+    ("seal_many", "groupa", "a word that is no status"): (
+        r"(\[rsi \+ )152(\], rdx +; tags: status)", r"\g<1>144\2", "a word is written|status"),
+    ("seal_many", "groupa", "another message's IV"): (
+        r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>112\2", "no initial content"),
+    ("seal_many", "groupa", "another message's AAD"): (
+        r"(\[rsi \+ )88(\] +; AAD, lengths: aad)", r"\g<1>8\2", "the tag: of another message"),
+    ("seal_many", "groupa", "three messages passed over"): (
+        r"add( +rsi, )320( +; the next group)", r"add\g<1>240\2", "rsi is not as"),
+    ("seal_many", "groupa", "a count of three"): (
+        r"(sub +rdx, )0x04", r"\g<1>0x03", "is not as the assertion has it"),
+    ("seal_many", "checksa", "a rest of three as a group"): (
+        r"(cmp +rdx, )0x04(\n +jb +\.block_no)", r"\g<1>0x03\2", "not known to be in it"),
+    ("seal_many", "checksa", "a length that is not compared"): (
+        r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
+    ("open_many", "groupa", "another message's text"): (
+        r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
+    ("open_many", "judgeaa", "half of a tag"): (
+        r"(vpshufd +zmm\d+, zmm\d+, )0x4e( +; tags\n +vporq)", r"\g<1>0xe4\2",
+        "a condition depends on a secret"),
+    ("open_many", "judgeaa", "another message's verdict"): (
+        r"(vextracti64x2 xmm\d+, zmm\d+, 0x0)1( +; tags\n +vmovq)", r"\g<1>0\2",
+        "a condition depends on a secret|another answer|status"),
+    ("open_many", "judgeab", "another message's text that is cleared"): (
+        r"(\[rsi \+ )104(\] +; out)", r"\g<1>184\2", "output"),
+    ("open_many", "judgeac", "another message's status of a wrong tag"): (
+        r"(\[rsi \+ )232(\], r\w+ +; status)", r"\g<1>312\2", "the status is wrong"),
+}  # fmt: skip
+"""By function, assertion and fault: what stands in a group, what is put there, why it is refused."""
+
+
+@pytest.mark.parametrize(("operation", "name", "fault"), FAULTS)
+def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> None:
+    old, new, why = FAULTS[operation, name, fault]
+    with pytest.raises(Refutation, match=why):
+        checked(operation, name, old, new)
+
+
+@pytest.mark.parametrize(
+    ("operation", "name"), [("seal_many", "checksa"), ("open_many", "judgeaa")]
+)
+def test_without_a_fault_the_same_runs_are_accepted(operation: str, name: str) -> None:
+    checked(operation, name)
