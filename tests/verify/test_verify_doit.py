@@ -85,7 +85,7 @@ def test_no_row_off_the_list_meets_a_secret() -> None:
 def test_what_kernels_use_is_listed_or_public() -> None:
     assert emitted() - dataflow.listed() - dataflow.no_operands() == set()
     written = {row.mnemonic for isa in isas(DEFAULT).values() for row in isa.written.values()}
-    # Those that groups of many messages need; BZHI processes lengths, and woven groups have no proof.
+    # Groups of many messages need them: BZHI for lengths, the other where there is no proof.
     trial = {"bzhi", "vpcmpuq"}
     assert written - trial - dataflow.listed() - dataflow.no_operands() == set()
 

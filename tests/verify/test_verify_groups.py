@@ -113,7 +113,7 @@ FAULTS = {
     ("open_many", "judgeac", "another message's status of a wrong tag"): (
         r"(\[rsi \+ )232(\], r\w+ +; status)", r"\g<1>312\2", "the status is wrong"),
 }  # fmt: skip
-"""By function, assertion and fault: what stands in a group, what is put there, why it is refused."""
+"""By function, assertion and fault: what stands in a group, what is put there, the refusal."""
 
 
 @pytest.mark.parametrize(("operation", "name", "fault"), FAULTS)
