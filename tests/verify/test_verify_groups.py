@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -98,6 +99,8 @@ FAULTS = {
         r"(sub +rdx, )0x04", r"\g<1>0x03", "is not as the assertion has it"),
     ("seal_many", "checksa", "a rest of three as a group"): (
         r"(cmp +rdx, )0x04(\n +jb +\.block_no)", r"\g<1>0x03\2", "not known to be in it"),
+    ("seal_many", "checksa", "a record of the next group"): (
+        r"(\[rsi \+ )280(\] +; len)", r"\g<1>360\2", "not its turn|not known"),
     ("seal_many", "checksa", "a length that is not compared"): (
         r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
     ("open_many", "groupa", "another message's text"): (
@@ -128,3 +131,28 @@ def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> No
 )
 def test_without_a_fault_the_same_runs_are_accepted(operation: str, name: str) -> None:
     checked(operation, name)
+
+
+def run(operation: str, name: str, at: str, **changes: Any) -> None:
+    """Check the runs from the entry or an assertion, where something else is said of another."""
+    spec, function = stated(operation)
+    known = found(operation)
+    changed = {**known, at: replace(known[at], **changes)}
+    checker = Checker(load_image(assembled(source())), spec.meaning(function), changed)
+    begun, one = checker.entries(), known.get(name)
+    for state in begun if one is None else checker.state(one).each((Case(),)):
+        checker.run(state, checker.entry + (one.at if one else 0), one)
+
+
+def test_a_turn_is_shown_for_every_message_of_the_window() -> None:
+    few = {**found("seal_many")["next"].unknowns, "place": (0, 2)}
+    with pytest.raises(Refutation, match="entry -> next"):
+        run("seal_many", "entry", "next", unknowns=few)
+
+
+@pytest.mark.parametrize("other", [0, 2])
+def test_what_is_of_one_message_is_not_of_another(other: int) -> None:
+    said = found("open_many")["judgeaa"].registers
+    (lane,) = (place for place, value in said.items() if value == ["t", "other", 1])
+    with pytest.raises(Refutation, match="nothing depends on whether the tag is right"):
+        run("open_many", "groupa", "judgeaa", registers={**said, lane: ["t", "other", other]})
