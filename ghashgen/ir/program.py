@@ -386,6 +386,7 @@ CODES: Mapping[str, Code] = {
     "branch_above": Code("rrl", "if a > b", flow=Flow.BRANCH),
     "branch_equal": Code("ril", "if a = i", flow=Flow.BRANCH),
     "branch_not_equal": Code("ril", "if a ≠ i", flow=Flow.BRANCH),
+    "branch_differs": Code("rrl", "if a ≠ b", flow=Flow.BRANCH),
     "return": Code("", "return", flow=Flow.RETURN),
     "return_value": Code("r", "return a", flow=Flow.RETURN),
 }

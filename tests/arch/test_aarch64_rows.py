@@ -33,7 +33,7 @@ LACKS = {
     *("aes_round", "aes_last", "add32", "bytes_above"),
     *("store64", "store32", "store16", "store8"),
     # Whole messages of AES-GCM.
-    *("branch_above", "gpr_const64", "to_gpr"),
+    *("branch_above", "branch_differs", "gpr_const64", "to_gpr"),
     # In pieces; many messages in one call.
     *("gpr_store64", "gpr_or", "gpr_xor", "mask", "masked", "load_mask", "load_masked"),
     *("store_masked", "shuffle_masked", "differing", "mask_bits", "gpr_low"),

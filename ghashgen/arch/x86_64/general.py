@@ -28,6 +28,7 @@ LOWER = lowering("""
     branch_above:       cmp.reg a b; ja l
     branch_equal:       cmp a i; je l
     branch_not_equal:   cmp a i; jne l
+    branch_differs:     cmp.reg a b; jne l
     return:             ret
     return_value:       return.value a
 """)

@@ -72,7 +72,7 @@ def _alike(b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no
         if not encrypts:
             b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
         for word, register in zip(("len", "aad_len"), lengths, strict=True):
-            b.branch("not_equal", read(b, record, word, i), register, no)
+            b.branch("differs", read(b, record, word, i), register, no)
 
 
 class Apart(Alike):
