@@ -16,6 +16,7 @@ TRIAL = Trial(
         "measure.c": "hosts/openssl/measure.c.j2",
         "ghashgen-tests.sh": "hosts/openssl/tests.sh.j2",
     },
+    version='. ./VERSION.dat && echo "OpenSSL $MAJOR.$MINOR.$PATCH"',
     programs={"make": "make", "perl": "perl", "ar": "binutils"},
     configure="./Configure linux-x86_64 && make build_generated",
     # Some copies of the sources come without the tests.
