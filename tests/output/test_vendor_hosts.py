@@ -404,7 +404,9 @@ def test_hosts_are_listed() -> None:
 
 
 def test_what_is_said_of_speed_is_what_a_record_has() -> None:
-    records = {path.stem: path for path in (project_root() / "docs" / "hosts").glob("*.json")}
+    paths = [*(project_root() / "docs" / "hosts").glob("*.json")]
+    # Other versions of a host are on the page alone.
+    records = {path.stem: path for path in paths if "@" not in path.stem}
     assert "nettle" in records
     lines = vendor("--hosts").stdout.splitlines()
     said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
