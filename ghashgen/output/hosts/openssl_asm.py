@@ -30,7 +30,7 @@ TRIAL = replace(
         "ghashgen-tests.sh": "hosts/openssl_asm/tests.sh.j2",
     },
     programs={**openssl.TRIAL.programs, "objcopy": "binutils"},
-    configure="./Configure linux-x86_64 no-shared no-cmp no-cms no-ct no-ec no-engine no-ts "
+    configure=f"{openssl.CONFIGURE} no-shared no-cmp no-cms no-ct no-ec no-engine no-ts "
     "&& make build_generated",
     make="make -j2 libcrypto.a && { test -f own.a || cp libcrypto.a own.a; } && "
     "make -C ghashgen -f openssl.mk && "
