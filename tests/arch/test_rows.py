@@ -14,7 +14,7 @@ from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
 LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
-SINGLE_LANES = {"lanes_up", "take_lane"}
+SINGLE_LANES = {"take_lane", "store_lane"}
 PARTS = {"shl64_by", "shr64_by", "store16", "bytes_above"}
 MIRROR = {"mirror_bits"}
 NARROW = {"store_high", "clear_upper"}
@@ -22,14 +22,14 @@ NARROW = {"store_high", "clear_upper"}
 
 MASKED = {
     *("mask", "load_mask", "load_masked", "store_masked", "masked"),
-    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes", "store_lane"),
+    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes"),
 }
 """Mask registers, and what goes with four lanes."""
 
 LACKS = {
-    "sse": {*MASKED, *MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES},
-    "avx": {*MASKED, *MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES},
-    "avx2": {*MASKED, *MIRROR, "xor3", *NARROW, *SINGLE_LANES},
+    "sse": {*MASKED, *MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES, "lanes_up"},
+    "avx": {*MASKED, *MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES, "lanes_up"},
+    "avx2": {*MASKED, *MIRROR, "xor3", *NARROW, "lanes_up"},
     # Bytes in less than a block are moved by shuffles.
     "avx512vl": {*MIRROR, *NARROW, *PARTS},
     "avx512": {*MIRROR, *NARROW, *PARTS},
