@@ -13,8 +13,8 @@ from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
-LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
-SINGLE_LANES = {"take_lane", "store_lane"}
+LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down", "store_lane"}
+SINGLE_LANES = {"lanes_up", "take_lane"}
 PARTS = {"shl64_by", "shr64_by", "store16", "bytes_above"}
 MIRROR = {"mirror_bits"}
 NARROW = {"store_high", "clear_upper"}
@@ -27,9 +27,9 @@ MASKED = {
 """Mask registers, and what goes with four lanes."""
 
 LACKS = {
-    "sse": {*MASKED, *MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES, "lanes_up"},
-    "avx": {*MASKED, *MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES, "lanes_up"},
-    "avx2": {*MASKED, *MIRROR, "xor3", *NARROW, "lanes_up"},
+    "sse": {*MASKED, *MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES},
+    "avx": {*MASKED, *MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES},
+    "avx2": {*MASKED, *MIRROR, "xor3", *NARROW, *SINGLE_LANES},
     # Bytes in less than a block are moved by shuffles.
     "avx512vl": {*MIRROR, *NARROW, *PARTS},
     "avx512": {*MIRROR, *NARROW, *PARTS},

@@ -28,7 +28,6 @@ ISA = Isa(
             spread_lane:    vperm2i128 d a a 0x00
             lanes_down:     vperm2i128 d a a 0x81   # the upper half, zeros above: one lane
             load_spread:    vbroadcasti128 d m
-            take_lane:      vextracti128 d a i
             store_lane:     vextracti128.store m a i
         """),
     },

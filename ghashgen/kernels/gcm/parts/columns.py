@@ -29,6 +29,7 @@ from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.bytes.exact import NOTHING
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alike import differing_lengths
+from ghashgen.kernels.gcm.parts.ends import last_lane
 from ghashgen.kernels.gcm.parts.fours import judged, numbered
 from ghashgen.kernels.gcm.parts.params import DONE
 from ghashgen.kernels.gcm.parts.records import place, read, report
@@ -220,7 +221,9 @@ class Columns:
             else:
                 differing = b.xor(tags, self._side_by_side(places, "given tags"), "differences")
                 both = b.or_(differing, b.swap64(differing), "all differences")
-                found += [b.to_gpr(b.lane(both, lane)) for lane in range(self.lanes)]
+                found.append(b.to_gpr(b.first_lane(both)))
+                if self.lanes > 1:
+                    found.append(b.to_gpr(last_lane(b, self.kernel, both)))
         for slot, difference in zip(self.differences, found, strict=False):
             b.emit("gpr_store64", slot, difference)
         if found:
