@@ -41,11 +41,11 @@ def emitted(built: Emitted) -> GcmSpec:
         GhashgenError: the prover has no statement for a function that it exports, or the functions
             on many messages process some side by side, for which it finds no proof.
     """
-    if built.kernel.woven:
+    if built.kernel.groups:
         raise GhashgenError(
             f"{built.kernel.name}_seal_many and open_many process messages in groups that are "
             "woven, and these are not proved yet",
-            "generate it without --short, or without --many (docs/gcm-many.md)",
+            "generate it with --many alike or --many each (docs/gcm-many.md)",
         )
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
     return GcmSpec(

@@ -47,10 +47,10 @@ FUNCTION = Function(
     order=56,
     params=(CONTEXT, MESSAGES, COUNT),
     purpose=lambda kernel: (
-        f"open each of count messages{'; not proved yet' if kernel.woven else ''}"
+        f"open each of count messages{'; not proved yet' if kernel.groups else ''}"
     ),
     build=build,
     statement="open_many",
     types=RECORD_DECLARED,
-    exported=lambda kernel: kernel.many,
+    exported=lambda kernel: kernel.many != "none",
 )

@@ -39,10 +39,10 @@ FUNCTION = Function(
     order=55,
     params=(CONTEXT, MESSAGES, COUNT),
     purpose=lambda kernel: (
-        f"seal each of count messages{'; not proved yet' if kernel.woven else ''}"
+        f"seal each of count messages{'; not proved yet' if kernel.groups else ''}"
     ),
     build=build,
     statement="seal_many",
     types=RECORD_DECLARED,
-    exported=lambda kernel: kernel.many,
+    exported=lambda kernel: kernel.many != "none",
 )
