@@ -139,7 +139,10 @@ class Terms:
         return self._make("xor", (high, low), MASK128)
 
     def lost(self, reason: str, secret: bool, bits: int = 128, of: int = DATA) -> Term:
-        """Return `bits` bits of which only the reason is known, and whether they may be secret."""
+        """Return `bits` bits of which only the reason is known, and whether they may be secret.
+
+        `of`: whose data they may then be.
+        """
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET | of if secret else CALLER)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:

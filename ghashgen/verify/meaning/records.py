@@ -35,7 +35,7 @@ PLACE, WINDOW = "place", "window"
 """Where in its window the record is, and of how many records the window is."""
 
 WINDOWS = (4, 1)
-"""Of how many records a window may be. Two would be too few (docs/gcm-many.md, branches on tags)."""
+"""Of how many records a window is. Two would be too few for branches on tags (docs/gcm-many.md)."""
 
 OTHER_WORDS = "words of other records"
 """A buffer that nothing points to: the words of the window's other records that have been read."""
