@@ -60,7 +60,6 @@ class Builder:
         self._stream: Stream | None = None
         self._part = ""
         self._slots = 0
-        self._made: dict[tuple[str, tuple[Operand, ...], int], VReg] | None = None
 
     # -- registers and recording ------------------------------------------------------------
 
@@ -88,14 +87,9 @@ class Builder:
         """Append an operation whose result has `lanes` lanes; by default as many as its widest
         operand.
         """
-        lanes = lanes or max(map(self.lanes_of, operands), default=1)
-        if self._made is not None and (code, operands, lanes) in self._made:
-            return self._made[code, operands, lanes]
         out = self._new(RegClass.VEC)
-        self._lanes[out] = lanes
+        self._lanes[out] = lanes or max(map(self.lanes_of, operands), default=1)
         self.emit(code, out, *operands, note=note)
-        if self._made is not None:
-            self._made[code, operands, lanes] = out
         return out
 
     def gpr(self, code: str, *operands: Operand, note: str = "") -> VReg:
@@ -171,15 +165,6 @@ class Builder:
         yield
         self.label(f"after_{name}")
         self._depth -= 1
-
-    @contextmanager
-    def once(self) -> Iterator[None]:
-        """Vector operations inside that are alike are recorded once. They have no variables, and
-        read no memory that the function writes.
-        """
-        self._made = {}
-        yield
-        self._made = None
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:

@@ -11,6 +11,7 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.ops.protocol import HI_HI, HI_LO, LO_HI, LO_LO
 from ghashgen.algebra.schemes.fold import fold, fold_onto
 from ghashgen.ir.builder import Builder
+from ghashgen.ir.once import Once
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.hash.functions.init import STRIDE, Table
 from ghashgen.kernels.hash.kernel import Kernel
@@ -20,6 +21,7 @@ from ghashgen.kernels.hash.parts.keys import Key, key_of, key_operand, times
 
 def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
     """Record the table of H, given in register form."""
+    b = Once(b)
     lanes = kernel.lane_count
     count = kernel.layout.top // lanes
     writer = _Straight(b, kernel)
@@ -35,18 +37,17 @@ def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
         b.about(f"V_{i}")
         writer.store(table, 0, i * lanes, keys[i])
 
-    with b.once():
-        for i in range(2, count + 1):
-            k = min(1 << (i - 1).bit_length() - 1, STRIDE)
-            b.about(f"V_{i} = B_{k * lanes}·V_{i - k}")
-            B = b.spread_lane(V[k], lanes, "in every lane") if lanes > 1 else V[k]
-            if i == 2:
-                V[i] = _product(b, kernel, V[1], B) if lanes > 1 else _square(b, kernel, B)
-            else:
-                V[i] = times(b, kernel, B, keys[i - k])
-            derive(i - 1)
-            if i > 2:
-                store(i - 2)
+    for i in range(2, count + 1):
+        k = min(1 << (i - 1).bit_length() - 1, STRIDE)
+        b.about(f"V_{i} = B_{k * lanes}·V_{i - k}")
+        B = b.spread_lane(V[k], lanes, "in every lane") if lanes > 1 else V[k]
+        if i == 2:
+            V[i] = _product(b, kernel, V[1], B) if lanes > 1 else _square(b, kernel, B)
+        else:
+            V[i] = times(b, kernel, B, keys[i - k])
+        derive(i - 1)
+        if i > 2:
+            store(i - 2)
     if count > 1:
         store(count - 1)
     derive(count)
