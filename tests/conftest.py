@@ -5,6 +5,7 @@ Under pytest-xdist the expensive ones are made by the first worker and read by t
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import signal
@@ -109,6 +110,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items=[item for item, without in zip(items, out, strict=True) if without]
     )
     items[:] = [item for item, without in zip(items, out, strict=True) if not without]
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over what is there to stay, and look seldom: proofs make
+    millions of small values that need none, and it took a tenth of their time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)
