@@ -170,10 +170,10 @@ def bytecode_folder(shared_folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def wine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have Wine set up its folder once for all programs that a worker runs by it."""
+def wine_folder(shared_folder: Path) -> Iterator[None]:
+    """Have Wine set up its folder once for all programs that tests run by it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WINEPREFIX", os.fspath(tmp_path_factory.getbasetemp() / "wine"))
+        patch.setenv("WINEPREFIX", os.fspath(shared_folder / "wine"))
         yield
 
 
