@@ -551,6 +551,7 @@ def test_the_hosts() -> None:
         "mbedtls",
         "nettle",
         "openssl",
+        "openssl-asm",
         "rust",
         "rust-hash",
     ]
