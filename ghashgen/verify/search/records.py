@@ -6,6 +6,7 @@ cut to cut: the records that are left, far more than whatever falls within a mes
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, parse, replaced, times, unknown
-from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
 from ghashgen.verify.machine.machine import END
 from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.meaning.records import (
@@ -60,7 +61,6 @@ class Many(Search):
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(checker.image, self.flow, checker.entry)
         one = alone(self)
-        self.window = SIZE if one else 1
         (first,) = self.checker.entries()
         address = checker.entry
         while address != head:
@@ -68,11 +68,16 @@ class Many(Search):
         self.wiped, self.cleared = set[str](), set[int]()
         if self.meaning.wipe:
             self.wiped, self.cleared = self.written_behind(first, head)
-        self.latest = NEXT
-        self.data["assertions"][NEXT] = self.begins(first, head)
-        if one:
-            Groups(self, one).add()
-            self.latest, self.heads = ONE, self.heads & reached(self.after, one)
+        for at in (one, 0) if one else (0,):
+            self.window, self.latest = SIZE if at else 1, NEXT
+            self.data["assertions"] = {}
+            self.data["assertions"][NEXT] = self.begins(first, head)
+            if not at:
+                break
+            with suppress(Refutation, UndecidedError):
+                Groups(self, at).add()
+                self.latest, self.heads = ONE, self.heads & reached(self.after, at)
+                break
         self.sources = [self.latest]
 
     def way(self, done: int, window: int, now: int = 0) -> dict[str, str]:
