@@ -359,8 +359,9 @@ def test_a_count_is_kept_whatever_the_workers(tmp_path: Path, jobs: int) -> None
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_time_ends_an_endless_part(tmp_path: Path, jobs: int) -> None:
-    *_, last = drive(TOY, Options(1, tmp_path), Budget(seconds=0.3), jobs)
-    assert last.tried > 20
+    """If it ran on past the time, this test would not end. A second is for workers to start in."""
+    *_, last = drive(TOY, Options(1, tmp_path), Budget(seconds=1), jobs)
+    assert last.tried > 0
 
 
 def _endless(options: Options, number: int) -> Outcome:
