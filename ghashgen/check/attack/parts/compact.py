@@ -198,29 +198,36 @@ class _Attempt:
             return True
         return False
 
+    def judge(self, symbol: str, changes: Sequence[Change], said: object) -> Verdict:
+        """Return what the rules say of a function with some changes by a certificate."""
+        mutant, jumping = self.one.jumping.obj, self.one.jumping
+        for change in changes:
+            mutant = change.made(mutant)
+        at = {place for change in changes for place in jumping.changed(change)}
+        changed = frozenset(self.one.begins + place for place in at)
+
+        def ask() -> Refutation | None:
+            return self.traced[symbol].refuted(load_image(mutant.data), said, changed)
+
+        return judged(ask, _SECONDS)
+
     def change(self, change: Change) -> list[tuple[str, Change]]:
         """Ask the rules about one change; return the functions that no certificate proves."""
-        one, refused = self.one, []
-        mutant = change.made(one.jumping.obj)
-        changed = frozenset(at + one.begins for at in one.jumping.changed(change))
-        for symbol in one.jumping.touched(change):
-            traced, accepted = self.traced[symbol], False
-            right = traced.certificate
+        refused = []
+        for symbol in self.one.jumping.touched(change):
+            right = self.traced[symbol].certificate
             lies = [json.loads(json.dumps(lied(self.rng, right)))]
             lies *= self.rng.random() < _LIES and lies != [right]
-            for said in (right, *lies):
-
-                def ask(said: object = said, traced: Traced = traced) -> Refutation | None:
-                    return traced.refuted(load_image(mutant.data), said, changed)
-
-                if not self.ask(symbol, change, said, judged(ask, _SECONDS)):
-                    continue
-                if said is right:
-                    self.right[symbol].append(change)
-                elif not accepted and change not in self.right[symbol]:
-                    self.odd.append((symbol, change, said))
-                accepted = True
-            if not accepted:
+            accepted = [
+                said
+                for said in (right, *lies)
+                if self.ask(symbol, change, said, self.judge(symbol, [change], said))
+            ]
+            if right in accepted:
+                self.right[symbol].append(change)
+            elif accepted:
+                self.odd.append((symbol, change, accepted[0]))
+            else:
                 refused.append((symbol, change))
         return refused
 
@@ -238,31 +245,47 @@ class _Attempt:
         brief = self.rng.random() >= _WHOLE
         return trial.run(data, one.built, self.options.folder, seed, brief=brief)
 
+    def layer(self, symbol: str, changes: list[Change]) -> list[Change]:
+        """Take changes out of a list, and return them: they are accepted together, too."""
+        taken = _apart(changes)
+        right = self.traced[symbol].certificate
+        while len(taken) > 1 and self.judge(symbol, taken, right) != Verdict():
+            # One change may lead to where another one leads back.
+            half = len(taken) // 2
+            changes += taken[half:]
+            taken = taken[:half]
+        return taken
+
+    def checked(self, layer: Mapping[str, Sequence[Change]], said: object = None) -> Outcome:
+        """Run accepted changes; if that is wrong, each function and each change by itself."""
+        ran = self.run(layer)
+        total = Outcome(calls=ran.calls)
+        if not ran.wrong and not ran.not_run:
+            return total
+        symbol, changes = next(iter(layer.items()))
+        parts = [{name: some} for name, some in layer.items()]
+        if len(parts) == 1:
+            parts = [{symbol: [change]} for change in changes]
+        for part in parts if parts != [layer] else ():
+            total += self.checked(part, said)
+        if total.findings or total.not_run:
+            return total
+        if ran.not_run:
+            return total + Outcome(not_run={ran.not_run: 1})
+        said = said or self.traced[symbol].certificate
+        wrong = f"accepted, and wrong when run ({ran.how}): {ran.wrong}"
+        return total + self.finding(symbol, changes, said, wrong)
+
     def all_run(self) -> Outcome:
         """Run what is accepted; return the outcome of it all."""
-        calls, wrong = 0, Outcome()
-        left = {symbol: [*changes] for symbol, changes in self.right.items()}
-        singles = [(symbol, change, said) for symbol, change, said in self.odd]
+        ran, left = Outcome(), {symbol: [*changes] for symbol, changes in self.right.items()}
         while left := {symbol: changes for symbol, changes in left.items() if changes}:
-            layer = {symbol: _apart(changes) for symbol, changes in left.items()}
-            ran = self.run(layer)
-            calls += ran.calls
-            if ran.wrong or ran.not_run:
-                singles += [(symbol, change, self.traced[symbol].certificate)
-                            for symbol, changes in layer.items() for change in changes]  # fmt: skip
-        not_run: Counter[str] = Counter()
-        for symbol, change, said in singles:
-            ran = self.run({symbol: [change]})
-            calls += ran.calls
-            if ran.not_run:
-                not_run[ran.not_run] += 1
-            elif ran.wrong:
-                said_wrong = f"accepted, and wrong when run ({ran.how}): {ran.wrong}"
-                wrong += self.finding(symbol, [change], said, said_wrong)
-        if self.late:
-            not_run[f"no verdict in {_SECONDS} s"] += self.late
-        right = self.proved - sum(not_run.values()) + self.late - len(wrong.findings)
-        return self.total + wrong + Outcome(self.refused, max(right, 0), not_run, calls=calls)
+            ran += self.checked({symbol: self.layer(symbol, some) for symbol, some in left.items()})
+        for symbol, change, said in self.odd:
+            ran += self.checked({symbol: [change]}, said)
+        right = self.proved - sum(ran.not_run.values()) - len(ran.findings)
+        late = {f"no verdict in {_SECONDS} s": self.late} if self.late else {}
+        return self.total + ran + Outcome(self.refused, max(right, 0), late)
 
 
 def _apart(changes: list[Change]) -> list[Change]:
