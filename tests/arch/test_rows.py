@@ -13,7 +13,7 @@ from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
-LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
+LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down", "store_lane"}
 SINGLE_LANES = {"lanes_up", "take_lane"}
 PARTS = {"shl64_by", "shr64_by", "store16", "bytes_above"}
 MIRROR = {"mirror_bits"}
@@ -22,7 +22,7 @@ NARROW = {"store_high", "clear_upper"}
 
 MASKED = {
     *("mask", "load_mask", "load_masked", "store_masked", "masked"),
-    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes", "store_lane"),
+    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes"),
 }
 """Mask registers, and what goes with four lanes."""
 

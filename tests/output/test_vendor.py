@@ -542,6 +542,7 @@ def test_the_hosts() -> None:
         "mbedtls",
         "nettle",
         "openssl",
+        "openssl-asm",
         "rust",
         "rust-hash",
     ]

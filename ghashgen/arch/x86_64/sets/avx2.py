@@ -28,6 +28,7 @@ ISA = Isa(
             spread_lane:    vperm2i128 d a a 0x00
             lanes_down:     vperm2i128 d a a 0x81   # the upper half, zeros above: one lane
             load_spread:    vbroadcasti128 d m
+            store_lane:     vextracti128.store m a i
         """),
     },
 )
