@@ -1,4 +1,4 @@
-"""OpenSSL 3: a provider, which OpenSSL's own EVP functions and TLS then use."""
+"""OpenSSL 3 and 4: a provider, which OpenSSL's own EVP functions and TLS then use."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -37,7 +37,7 @@ TRIAL = Trial(
 HOST = replace(
     plain.HOST,
     name="openssl",
-    title="OpenSSL 3: a provider of AES-128-GCM and AES-256-GCM",
+    title="OpenSSL 3 and 4: a provider of AES-128-GCM and AES-256-GCM",
     build=lambda files, targets: ("make -f provider.mk",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "provider.mk": "hosts/openssl/build.mk.j2"}

@@ -166,7 +166,9 @@ class Columns:
                 if j == 0:
                     b.store(self.masks[c], b.aes_last(state, last, "E_K(J_0)"), "E_K(J_0)")
                     continue
-                for other in {j, max(1, j - 1)} if j == self.blocks else {j}:
+                # The last 16 bytes are written over some of the block before, so both are read.
+                first = max(1, j - 1) if j == self.blocks else j
+                for other in range(first, j + 1):
                     if (c, other) not in given:
                         given[c, other] = self._text(record, c, other)
                 self._write(record, c, j, state, last, given.pop((c, j)))
