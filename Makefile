@@ -137,11 +137,14 @@ check: lint types spelling packages ## check format, types, spelling, every test
 	@$(GHASHGEN) compare --check
 	@$(GHASHGEN) model --check
 
+# HOSTS="nettle go" tries these alone. SOURCES names a folder of sources: of HOST, or of one version as HOST@VERSION.
 hosts: setup ## try the kernels in the sources of every host that this machine can get, and write docs/hosts.md (an hour)
 	@mkdir -p build/hosts
-	@for host in $$($(BIN)/python -c 'from ghashgen.output.hosts.registry import hosts; \
-	  print(*(name for name, host in hosts().items() if host.trial))'); do \
-	  if $(GHASHGEN) vendor --try $$host --json > build/hosts/$$host.json; \
+	@for host in $(or $(HOSTS),$(if $(SOURCES),$(notdir $(wildcard $(SOURCES)/*@*))) \
+	  $$($(BIN)/python -c 'from ghashgen.output.hosts.registry import hosts; \
+	  print(*(name for name, host in hosts().items() if host.trial))')); do \
+	  given="$(SOURCES)/$$host"; test -n "$(SOURCES)" && test -d "$$given" || given=; \
+	  if $(GHASHGEN) vendor --try $${host%@*} $${given:+--source "$$given"} --json > build/hosts/$$host.json; \
 	    then mv build/hosts/$$host.json docs/hosts/; else echo "$$host: not tried" >&2; fi; done
 	@$(GHASHGEN) summary --write
 

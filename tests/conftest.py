@@ -5,6 +5,7 @@ Under pytest-xdist the expensive ones are made by the first worker and read by t
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import signal
@@ -111,6 +112,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item, without in zip(items, out, strict=True) if not without]
 
 
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over what is there to stay, and look seldom: proofs make
+    millions of small values that need none, and it took a tenth of their time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
 @pytest.fixture(autouse=True)
 def as_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
     """The CPU of CPUS that a test is run as; None, with the CPU masked, without the marker."""
@@ -161,10 +170,10 @@ def bytecode_folder(shared_folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def wine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have Wine set up its folder once for all programs that a worker runs by it."""
+def wine_folder(shared_folder: Path) -> Iterator[None]:
+    """Have Wine set up its folder once for all programs that tests run by it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WINEPREFIX", os.fspath(tmp_path_factory.getbasetemp() / "wine"))
+        patch.setenv("WINEPREFIX", os.fspath(shared_folder / "wine"))
         yield
 
 

@@ -57,7 +57,7 @@ ctr128_avx_x8_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
 ctr128_avx_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 ctr128_avx_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -85,30 +85,28 @@ ctr128_avx_x8_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 16], xmm6                    ; k_1
     vpxor       xmm7, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm7, xmm5, xmm7                    ; X_2
+    vaesenclast xmm7, xmm2, xmm7                    ; X_2
     vpxor       xmm3, xmm7, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm8, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 32], xmm0                    ; k_2
-    vpxor       xmm2, xmm1, [rax + 32]              ; + Rcon
-    vaesenclast xmm2, xmm7, xmm2                    ; X_3
-    vpxor       xmm1, xmm2, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpxor       xmm5, xmm1, [rax + 32]              ; + Rcon
+    vaesenclast xmm5, xmm7, xmm5                    ; X_3
+    vpxor       xmm1, xmm5, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm8, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm8                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
@@ -116,67 +114,65 @@ ctr128_avx_x8_init:
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 48], xmm3                    ; k_3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
-    vaesenclast xmm6, xmm2, xmm6                    ; X_4
+    vaesenclast xmm6, xmm5, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm8, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 64], xmm0                    ; k_4
-    vpxor       xmm1, xmm5, [rax + 64]              ; + Rcon
+    vpxor       xmm1, xmm2, [rax + 64]              ; + Rcon
     vaesenclast xmm1, xmm6, xmm1                    ; X_5
-    vpxor       xmm5, xmm1, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpxor       xmm2, xmm1, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm8, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm8                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 80], xmm3                    ; k_5
     vpxor       xmm4, xmm7, [rax + 80]              ; + Rcon
     vaesenclast xmm4, xmm1, xmm4                    ; X_6
     vpxor       xmm7, xmm4, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 240]             ; rotated back
     vpslldq     xmm8, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
-    vpxor       xmm0, xmm0, xmm7                    ; the next words
-    vmovdqu     [rdi + 96], xmm0                    ; k_6
-    vpxor       xmm5, xmm2, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
-    vpslldq     xmm8, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm7
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
-    vmovdqu     [rdi + 112], xmm3                   ; k_7
-    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm7, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
     vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm6                    ; the next words
-    vmovdqu     [rdi + 128], xmm0                   ; k_8
-    vpxor       xmm2, xmm1, [rax + 128]             ; + Rcon
-    vaesenclast xmm2, xmm5, xmm2                    ; X_9
-    vpxor       xmm1, xmm2, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
+    vpxor       xmm0, xmm0, xmm7                    ; the next words
+    vmovdqu     [rdi + 96], xmm0                    ; k_6
+    vpxor       xmm2, xmm5, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
     vpslldq     xmm5, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpsrlq      xmm5, xmm7, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vmovdqu     [rdi + 112], xmm3                   ; k_7
+    vpxor       xmm5, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm5                    ; X_8
+    vpxor       xmm5, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 240]             ; rotated back
+    vpslldq     xmm6, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm6                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
+    vpxor       xmm0, xmm0, xmm5                    ; the next words
+    vmovdqu     [rdi + 128], xmm0                   ; k_8
+    vpxor       xmm4, xmm1, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm1, xmm2, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpslldq     xmm4, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm4                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm4
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 144], xmm3                   ; k_9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm2, xmm2, xmm3                    ; X_10
-    vpxor       xmm2, xmm2, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2

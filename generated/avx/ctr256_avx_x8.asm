@@ -57,7 +57,7 @@ ctr256_avx_x8_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
 ctr256_avx_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 ctr256_avx_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -98,19 +98,18 @@ ctr256_avx_x8_init:
     vpshufb     xmm8, xmm8, [rcx + 176]             ; X_-2
     vpshufb     xmm6, xmm6, [rcx + 192]             ; X_-1
     vpshufb     xmm9, xmm1, [rcx + 208]             ; X_0
-    vpxor       xmm10, xmm3, [rax]                  ; + Rcon
-    vaesenclast xmm10, xmm9, xmm10                  ; X_1
-    vpxor       xmm3, xmm10, xmm3                   ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 224]             ; rotated back
+    vaesenclast xmm10, xmm9, [rax]                  ; SubWord + Rcon
+    vpxor       xmm3, xmm10, xmm3                   ; X_1
+    vpshufb     xmm10, xmm10, [rax + 240]           ; rotated back
     vpslldq     xmm11, xmm0, 0x04
     vpxor       xmm11, xmm0, xmm11                  ; w_i + w_(i-1)
     vpslldq     xmm12, xmm11, 0x08
     vpxor       xmm11, xmm11, xmm12                 ; w_i + … + w_(i-3)
-    vpxor       xmm11, xmm11, xmm3                  ; the next words
+    vpxor       xmm11, xmm11, xmm10                 ; the next words
     vmovdqu     [rdi + 32], xmm11                   ; k_2
-    vaesenclast xmm12, xmm10, xmm7                  ; X_1
+    vaesenclast xmm12, xmm3, xmm7                   ; X_1
     vpxor       xmm7, xmm12, xmm7                   ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rcx + 224]             ; rotated back
+    vpshufb     xmm7, xmm7, [rcx + 240]             ; rotated back
     vpslldq     xmm13, xmm1, 0x04
     vpxor       xmm13, xmm1, xmm13                  ; w_i + w_(i-1)
     vpslldq     xmm14, xmm13, 0x08
@@ -120,16 +119,16 @@ ctr256_avx_x8_init:
     vpxor       xmm14, xmm4, [rax + 16]             ; + Rcon
     vaesenclast xmm14, xmm12, xmm14                 ; X_2
     vpxor       xmm4, xmm14, xmm4                   ; SubWord + Rcon
-    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
     vpslldq     xmm15, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm15                   ; w_i + w_(i-2)
-    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm3
+    vpsrlq      xmm10, xmm10, 0x20                  ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm10
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 64], xmm0                    ; k_4
-    vaesenclast xmm3, xmm14, xmm8                   ; X_2
-    vpxor       xmm8, xmm3, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rcx + 240]             ; rotated back
+    vaesenclast xmm10, xmm14, xmm8                  ; X_2
+    vpxor       xmm8, xmm10, xmm8                   ; SubWord + Rcon
+    vpshufb     xmm8, xmm8, [rcx + 256]             ; rotated back
     vpslldq     xmm15, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm15                   ; w_i + w_(i-2)
     vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
@@ -137,86 +136,83 @@ ctr256_avx_x8_init:
     vpxor       xmm1, xmm1, xmm8                    ; the next words
     vmovdqu     [rdi + 80], xmm1                    ; k_5
     vpxor       xmm7, xmm2, [rax + 32]              ; + Rcon
-    vaesenclast xmm7, xmm3, xmm7                    ; X_3
+    vaesenclast xmm7, xmm10, xmm7                   ; X_3
     vpxor       xmm2, xmm7, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm15, xmm11, 0x08
     vpxor       xmm11, xmm11, xmm15                 ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm4, xmm11, xmm4
     vpxor       xmm4, xmm4, xmm2                    ; the next words
     vmovdqu     [rdi + 96], xmm4                    ; k_6
-    vaesenclast xmm11, xmm7, xmm6                   ; X_3
-    vpxor       xmm6, xmm11, xmm6                   ; SubWord + Rcon
-    vpshufb     xmm6, xmm6, [rcx + 256]             ; rotated back
-    vpslldq     xmm15, xmm13, 0x08
-    vpxor       xmm13, xmm13, xmm15                 ; w_i + w_(i-2)
+    vaesenclast xmm7, xmm7, xmm6                    ; X_3
+    vpxor       xmm6, xmm7, xmm6                    ; SubWord + Rcon
+    vpslldq     xmm11, xmm13, 0x08
+    vpxor       xmm11, xmm13, xmm11                 ; w_i + w_(i-2)
     vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm8, xmm13, xmm8
+    vpxor       xmm8, xmm11, xmm8
     vpxor       xmm8, xmm8, xmm6                    ; the next words
     vmovdqu     [rdi + 112], xmm8                   ; k_7
-    vpxor       xmm13, xmm5, [rax + 48]             ; + Rcon
-    vaesenclast xmm11, xmm11, xmm13                 ; X_4
-    vpxor       xmm5, xmm11, xmm5                   ; SubWord + Rcon
-    vpslldq     xmm13, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm13                   ; w_i + w_(i-2)
+    vpxor       xmm11, xmm5, [rax + 48]             ; + Rcon
+    vaesenclast xmm7, xmm7, xmm11                   ; X_4
+    vpxor       xmm5, xmm7, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vpslldq     xmm11, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm11                   ; w_i + w_(i-2)
     vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm5                    ; the next words
     vmovdqu     [rdi + 128], xmm0                   ; k_8
-    vaesenclast xmm2, xmm11, xmm9                   ; X_4
-    vpxor       xmm9, xmm2, xmm9                    ; SubWord + Rcon
-    vpslldq     xmm11, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm11                   ; w_i + w_(i-2)
+    vaesenclast xmm2, xmm7, xmm9                    ; X_4
+    vpxor       xmm7, xmm2, xmm9                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rcx + 224]             ; rotated back
+    vpslldq     xmm9, xmm1, 0x08
+    vpxor       xmm1, xmm1, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
     vpxor       xmm1, xmm1, xmm6
-    vpxor       xmm1, xmm1, xmm9                    ; the next words
+    vpxor       xmm1, xmm1, xmm7                    ; the next words
     vmovdqu     [rdi + 144], xmm1                   ; k_9
-    vpxor       xmm6, xmm10, [rax + 64]             ; + Rcon
+    vpxor       xmm6, xmm3, [rax + 64]              ; + Rcon
     vaesenclast xmm2, xmm2, xmm6                    ; X_5
-    vpxor       xmm6, xmm2, xmm10                   ; SubWord + Rcon
-    vpshufb     xmm6, xmm6, [rax + 224]             ; rotated back
-    vpslldq     xmm10, xmm4, 0x08
-    vpxor       xmm4, xmm4, xmm10                   ; w_i + w_(i-2)
+    vpxor       xmm3, xmm2, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpslldq     xmm6, xmm4, 0x08
+    vpxor       xmm4, xmm4, xmm6                    ; w_i + w_(i-2)
     vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
     vpxor       xmm4, xmm4, xmm5
-    vpxor       xmm4, xmm4, xmm6                    ; the next words
+    vpxor       xmm4, xmm4, xmm3                    ; the next words
     vmovdqu     [rdi + 160], xmm4                   ; k_10
     vaesenclast xmm2, xmm2, xmm12                   ; X_5
     vpxor       xmm5, xmm2, xmm12                   ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rcx + 224]             ; rotated back
-    vpslldq     xmm10, xmm8, 0x08
-    vpxor       xmm8, xmm8, xmm10                   ; w_i + w_(i-2)
-    vpsrlq      xmm9, xmm9, 0x20                    ; to words 0 and 2
-    vpxor       xmm8, xmm8, xmm9
-    vpxor       xmm8, xmm8, xmm5                    ; the next words
-    vmovdqu     [rdi + 176], xmm8                   ; k_11
-    vpxor       xmm8, xmm14, [rax + 80]             ; + Rcon
-    vaesenclast xmm2, xmm2, xmm8                    ; X_6
-    vpxor       xmm8, xmm2, xmm14                   ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
-    vpslldq     xmm9, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm6
-    vpxor       xmm0, xmm0, xmm8                    ; the next words
+    vpshufb     xmm5, xmm5, [rcx + 240]             ; rotated back
+    vpslldq     xmm6, xmm8, 0x08
+    vpxor       xmm6, xmm8, xmm6                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
+    vpxor       xmm6, xmm6, xmm7
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
+    vmovdqu     [rdi + 176], xmm6                   ; k_11
+    vpxor       xmm6, xmm14, [rax + 80]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm6                    ; X_6
+    vpxor       xmm6, xmm2, xmm14                   ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 256]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 192], xmm0                   ; k_12
-    vaesenclast xmm0, xmm2, xmm3                    ; X_6
-    vpxor       xmm2, xmm0, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rcx + 240]             ; rotated back
+    vaesenclast xmm0, xmm2, xmm10                   ; X_6
+    vpxor       xmm2, xmm0, xmm10                   ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rcx + 256]             ; rotated back
     vpslldq     xmm3, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm3                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm5, 0x20                    ; to words 0 and 2
     vpxor       xmm1, xmm1, xmm3
     vpxor       xmm1, xmm1, xmm2                    ; the next words
     vmovdqu     [rdi + 208], xmm1                   ; k_13
-    vpxor       xmm1, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm0, xmm0, xmm1                    ; X_7
-    vpxor       xmm0, xmm0, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vaesenclast xmm0, xmm0, [rax + 96]              ; SubWord + Rcon
     vpslldq     xmm1, xmm4, 0x08
     vpxor       xmm1, xmm4, xmm1                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm8, 0x20                    ; to words 0 and 2
+    vpsrlq      xmm2, xmm6, 0x20                    ; to words 0 and 2
     vpxor       xmm1, xmm1, xmm2
     vpxor       xmm0, xmm1, xmm0                    ; the next words
     vmovdqu     [rdi + 224], xmm0                   ; k_14

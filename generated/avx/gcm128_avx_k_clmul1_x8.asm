@@ -70,7 +70,7 @@ gcm128_avx_k_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx_k_clmul1_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx_k_clmul1_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -101,112 +101,108 @@ gcm128_avx_k_clmul1_x8_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 272], xmm6                   ; k_1
     vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
     vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vaesenclast xmm8, xmm2, xmm8                    ; X_2
     vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 288], xmm0                   ; k_2
-    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vaesenc     xmm5, xmm7, xmm0                    ; H: round 2
     vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
     vaesenclast xmm7, xmm8, xmm7                    ; X_3
     vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm9, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm6, xmm3
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 304], xmm3                   ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vaesenc     xmm5, xmm5, xmm3                    ; H: round 3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
     vaesenclast xmm6, xmm7, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 320], xmm0                   ; k_4
-    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
-    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
-    vaesenclast xmm2, xmm6, xmm2                    ; X_5
-    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vaesenc     xmm1, xmm5, xmm0                    ; H: round 4
+    vpxor       xmm5, xmm2, [rax + 64]              ; + Rcon
+    vaesenclast xmm5, xmm6, xmm5                    ; X_5
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm9, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 336], xmm3                   ; k_5
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
     vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
-    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vaesenclast xmm4, xmm5, xmm4                    ; X_6
     vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 352], xmm0                   ; k_6
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
-    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
-    vpslldq     xmm9, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm8
-    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vpxor       xmm2, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 368], xmm3                   ; k_7
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
-    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm8                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm8, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm7                    ; X_8
+    vpxor       xmm6, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
     vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 384], xmm0                   ; k_8
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
-    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_9
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm6
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vpxor       xmm4, xmm5, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 400], xmm3                   ; k_9
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm3, xmm5, xmm3                    ; X_10
-    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 416], xmm0                   ; k_10
     vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx_k_clmul1_x8_byte_swap]  ; H
@@ -218,38 +214,37 @@ gcm128_avx_k_clmul1_x8_init:
     vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
     vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; V_2 = B_1·V_1: A0·K0
-    vpclmulqdq  xmm3, xmm0, xmm1, 0x10              ; V_2 = B_1·V_1: A0·K1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x01              ; V_2 = B_1·V_1: A1·B0
-    vpclmulqdq  xmm5, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: A1·B1
-    vpxor       xmm2, xmm2, xmm4                    ; V_2 = B_1·V_1: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; V_2 = B_1·V_1: HI += it
-    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: + HI
-    vpxor       xmm2, xmm4, xmm2                    ; V_2 = B_1·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x00              ; V_3 = B_2·V_1: A0·K0
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x10              ; V_3 = B_2·V_1: A0·K1
-    vpclmulqdq  xmm5, xmm2, xmm0, 0x01              ; V_3 = B_2·V_1: A1·B0
-    vpclmulqdq  xmm6, xmm2, xmm0, 0x11              ; V_3 = B_2·V_1: A1·B1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: fold the far half
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_2 = B_1·V_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; V_3 = B_2·V_1: A0·K0
+    vpclmulqdq  xmm4, xmm1, xmm2, 0x10              ; V_3 = B_2·V_1: A0·K1
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x01              ; V_3 = B_2·V_1: A1·B0
+    vpclmulqdq  xmm6, xmm1, xmm0, 0x11              ; V_3 = B_2·V_1: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; V_3 = B_2·V_1: LO += it
     vpxor       xmm4, xmm4, xmm6                    ; V_3 = B_2·V_1: HI += it
     vpclmulqdq  xmm5, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm4                    ; V_3 = B_2·V_1: + HI
     vpxor       xmm3, xmm5, xmm3                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     xmm5, xmm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpclmulqdq  xmm4, xmm1, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     xmm5, xmm1, 0x4e                    ; entries of V_2: (B1, B0)
     vpxor       xmm4, xmm4, xmm5                    ; entries of V_2: fold B
     vmovdqu     [rdi + 112], xmm0                   ; V_1: B
-    vmovdqu     [rdi + 240], xmm1                   ; V_1: K
-    vpclmulqdq  xmm5, xmm2, xmm4, 0x00              ; V_4 = B_2·V_2: A0·K0
-    vpclmulqdq  xmm6, xmm2, xmm4, 0x10              ; V_4 = B_2·V_2: A0·K1
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x01              ; V_4 = B_2·V_2: A1·B0
-    vpclmulqdq  xmm8, xmm2, xmm2, 0x11              ; V_4 = B_2·V_2: A1·B1
+    vmovdqu     [rdi + 240], xmm2                   ; V_1: K
+    vpclmulqdq  xmm5, xmm1, xmm4, 0x00              ; V_4 = B_2·V_2: A0·K0
+    vpclmulqdq  xmm6, xmm1, xmm4, 0x10              ; V_4 = B_2·V_2: A0·K1
+    vpclmulqdq  xmm7, xmm1, xmm1, 0x01              ; V_4 = B_2·V_2: A1·B0
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x11              ; V_4 = B_2·V_2: A1·B1
     vpxor       xmm5, xmm5, xmm7                    ; V_4 = B_2·V_2: LO += it
     vpxor       xmm6, xmm6, xmm8                    ; V_4 = B_2·V_2: HI += it
     vpclmulqdq  xmm7, xmm5, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
@@ -259,38 +254,38 @@ gcm128_avx_k_clmul1_x8_init:
     vpclmulqdq  xmm6, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
     vpshufd     xmm7, xmm3, 0x4e                    ; entries of V_3: (B1, B0)
     vpxor       xmm6, xmm6, xmm7                    ; entries of V_3: fold B
-    vmovdqu     [rdi + 96], xmm2                    ; V_2: B
+    vmovdqu     [rdi + 96], xmm1                    ; V_2: B
     vmovdqu     [rdi + 224], xmm4                   ; V_2: K
-    vpclmulqdq  xmm7, xmm5, xmm1, 0x00              ; V_5 = B_4·V_1: A0·K0
-    vpclmulqdq  xmm1, xmm5, xmm1, 0x10              ; V_5 = B_4·V_1: A0·K1
+    vpclmulqdq  xmm7, xmm5, xmm2, 0x00              ; V_5 = B_4·V_1: A0·K0
+    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; V_5 = B_4·V_1: A0·K1
     vpclmulqdq  xmm8, xmm5, xmm0, 0x01              ; V_5 = B_4·V_1: A1·B0
     vpclmulqdq  xmm0, xmm5, xmm0, 0x11              ; V_5 = B_4·V_1: A1·B1
     vpxor       xmm7, xmm7, xmm8                    ; V_5 = B_4·V_1: LO += it
-    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: HI += it
-    vpclmulqdq  xmm1, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    vpxor       xmm0, xmm2, xmm0                    ; V_5 = B_4·V_1: HI += it
+    vpclmulqdq  xmm2, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
     vpshufd     xmm7, xmm7, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
     vpxor       xmm0, xmm7, xmm0                    ; V_5 = B_4·V_1: + HI
-    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm5, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpxor       xmm0, xmm2, xmm0                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm5, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
     vpshufd     xmm7, xmm5, 0x4e                    ; entries of V_4: (B1, B0)
-    vpxor       xmm1, xmm1, xmm7                    ; entries of V_4: fold B
+    vpxor       xmm2, xmm2, xmm7                    ; entries of V_4: fold B
     vmovdqu     [rdi + 80], xmm3                    ; V_3: B
     vmovdqu     [rdi + 208], xmm6                   ; V_3: K
     vpclmulqdq  xmm7, xmm5, xmm4, 0x00              ; V_6 = B_4·V_2: A0·K0
     vpclmulqdq  xmm4, xmm5, xmm4, 0x10              ; V_6 = B_4·V_2: A0·K1
-    vpclmulqdq  xmm8, xmm5, xmm2, 0x01              ; V_6 = B_4·V_2: A1·B0
-    vpclmulqdq  xmm2, xmm5, xmm2, 0x11              ; V_6 = B_4·V_2: A1·B1
+    vpclmulqdq  xmm8, xmm5, xmm1, 0x01              ; V_6 = B_4·V_2: A1·B0
+    vpclmulqdq  xmm1, xmm5, xmm1, 0x11              ; V_6 = B_4·V_2: A1·B1
     vpxor       xmm7, xmm7, xmm8                    ; V_6 = B_4·V_2: LO += it
-    vpxor       xmm2, xmm4, xmm2                    ; V_6 = B_4·V_2: HI += it
+    vpxor       xmm1, xmm4, xmm1                    ; V_6 = B_4·V_2: HI += it
     vpclmulqdq  xmm4, xmm7, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
     vpshufd     xmm7, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
-    vpxor       xmm2, xmm7, xmm2                    ; V_6 = B_4·V_2: + HI
-    vpxor       xmm2, xmm4, xmm2                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    vpxor       xmm1, xmm7, xmm1                    ; V_6 = B_4·V_2: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
     vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
     vpshufd     xmm7, xmm0, 0x4e                    ; entries of V_5: (B1, B0)
     vpxor       xmm4, xmm4, xmm7                    ; entries of V_5: fold B
     vmovdqu     [rdi + 64], xmm5                    ; V_4: B
-    vmovdqu     [rdi + 192], xmm1                   ; V_4: K
+    vmovdqu     [rdi + 192], xmm2                   ; V_4: K
     vpclmulqdq  xmm7, xmm5, xmm6, 0x00              ; V_7 = B_4·V_3: A0·K0
     vpclmulqdq  xmm6, xmm5, xmm6, 0x10              ; V_7 = B_4·V_3: A0·K1
     vpclmulqdq  xmm8, xmm5, xmm3, 0x01              ; V_7 = B_4·V_3: A1·B0
@@ -301,28 +296,28 @@ gcm128_avx_k_clmul1_x8_init:
     vpshufd     xmm7, xmm7, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
     vpxor       xmm3, xmm7, xmm3                    ; V_7 = B_4·V_3: + HI
     vpxor       xmm3, xmm6, xmm3                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    vpclmulqdq  xmm6, xmm2, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     xmm7, xmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpclmulqdq  xmm6, xmm1, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     xmm7, xmm1, 0x4e                    ; entries of V_6: (B1, B0)
     vpxor       xmm6, xmm6, xmm7                    ; entries of V_6: fold B
     vmovdqu     [rdi + 48], xmm0                    ; V_5: B
     vmovdqu     [rdi + 176], xmm4                   ; V_5: K
-    vpclmulqdq  xmm0, xmm5, xmm1, 0x00              ; V_8 = B_4·V_4: A0·K0
-    vpclmulqdq  xmm1, xmm5, xmm1, 0x10              ; V_8 = B_4·V_4: A0·K1
+    vpclmulqdq  xmm0, xmm5, xmm2, 0x00              ; V_8 = B_4·V_4: A0·K0
+    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; V_8 = B_4·V_4: A0·K1
     vpclmulqdq  xmm4, xmm5, xmm5, 0x01              ; V_8 = B_4·V_4: A1·B0
     vpclmulqdq  xmm5, xmm5, xmm5, 0x11              ; V_8 = B_4·V_4: A1·B1
     vpxor       xmm0, xmm0, xmm4                    ; V_8 = B_4·V_4: LO += it
-    vpxor       xmm1, xmm1, xmm5                    ; V_8 = B_4·V_4: HI += it
+    vpxor       xmm2, xmm2, xmm5                    ; V_8 = B_4·V_4: HI += it
     vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1                    ; V_8 = B_4·V_4: + HI
+    vpxor       xmm0, xmm0, xmm2                    ; V_8 = B_4·V_4: + HI
     vpxor       xmm0, xmm4, xmm0                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
     vpshufd     xmm4, xmm3, 0x4e                    ; entries of V_7: (B1, B0)
-    vpxor       xmm1, xmm1, xmm4                    ; entries of V_7: fold B
-    vmovdqu     [rdi + 32], xmm2                    ; V_6: B
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_7: fold B
+    vmovdqu     [rdi + 32], xmm1                    ; V_6: B
     vmovdqu     [rdi + 160], xmm6                   ; V_6: K
     vmovdqu     [rdi + 16], xmm3                    ; V_7: B
-    vmovdqu     [rdi + 144], xmm1                   ; V_7: K
+    vmovdqu     [rdi + 144], xmm2                   ; V_7: K
     vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_k_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
     vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_8: (B1, B0)
     vpxor       xmm1, xmm1, xmm2                    ; entries of V_8: fold B

@@ -73,7 +73,7 @@ gcm128_avx_schoolbook_clmul3_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx_schoolbook_clmul3_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx_schoolbook_clmul3_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -104,112 +104,108 @@ gcm128_avx_schoolbook_clmul3_x8_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 144], xmm6                   ; k_1
     vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
     vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vaesenclast xmm8, xmm2, xmm8                    ; X_2
     vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 160], xmm0                   ; k_2
-    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vaesenc     xmm5, xmm7, xmm0                    ; H: round 2
     vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
     vaesenclast xmm7, xmm8, xmm7                    ; X_3
     vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm9, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm6, xmm3
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 176], xmm3                   ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vaesenc     xmm5, xmm5, xmm3                    ; H: round 3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
     vaesenclast xmm6, xmm7, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 192], xmm0                   ; k_4
-    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
-    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
-    vaesenclast xmm2, xmm6, xmm2                    ; X_5
-    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vaesenc     xmm1, xmm5, xmm0                    ; H: round 4
+    vpxor       xmm5, xmm2, [rax + 64]              ; + Rcon
+    vaesenclast xmm5, xmm6, xmm5                    ; X_5
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm9, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 208], xmm3                   ; k_5
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
     vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
-    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vaesenclast xmm4, xmm5, xmm4                    ; X_6
     vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 224], xmm0                   ; k_6
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
-    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
-    vpslldq     xmm9, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm8
-    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vpxor       xmm2, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 240], xmm3                   ; k_7
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
-    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm8                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm8, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm7                    ; X_8
+    vpxor       xmm6, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
     vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 256], xmm0                   ; k_8
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
-    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_9
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm6
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vpxor       xmm4, xmm5, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 272], xmm3                   ; k_9
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm3, xmm5, xmm3                    ; X_10
-    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 288], xmm0                   ; k_10
     vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; H
@@ -221,24 +217,15 @@ gcm128_avx_schoolbook_clmul3_x8_init:
     vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
     vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: A1·B1
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x01              ; V_2 = B_1·V_1: A1·B0
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; V_2 = B_1·V_1: A0·B1
-    vpxor       xmm3, xmm3, xmm4                    ; V_2 = B_1·V_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08                    ; V_2 = B_1·V_1: MI1
-    vpxor       xmm1, xmm1, xmm4                    ; V_2 = B_1·V_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = B_1·V_1: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; V_2 = B_1·V_1: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = B_1·V_1: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; V_2 = B_1·V_1: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; V_2 = B_1·V_1: into place
-    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; V_2 = B_1·V_1: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; V_2 = B_1·V_1: into place
-    vpxor       xmm2, xmm2, xmm3                    ; V_2 = B_1·V_1: (x^64 + Q')·LO
-    vpxor       xmm1, xmm2, xmm1                    ; V_2 = B_1·V_1: RES
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: fold the far half
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_2 = B_1·V_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: RES = fold(Y) + the near half
     vpclmulqdq  xmm2, xmm1, xmm0, 0x11              ; V_3 = B_2·V_1: A1·B1
     vpclmulqdq  xmm3, xmm1, xmm0, 0x00              ; V_3 = B_2·V_1: A0·B0
     vpclmulqdq  xmm4, xmm1, xmm0, 0x01              ; V_3 = B_2·V_1: A1·B0

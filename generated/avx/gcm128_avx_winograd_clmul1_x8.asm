@@ -70,7 +70,7 @@ gcm128_avx_winograd_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx_winograd_clmul1_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx_winograd_clmul1_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -82,8 +82,8 @@ section .text
 
 ; void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax
-;   secrets may remain in xmm0-13
+;   stack 0 bytes; writes xmm0-14, rax
+;   secrets may remain in xmm0-14
 global gcm128_avx_winograd_clmul1_x8_init:function (gcm128_avx_winograd_clmul1_x8_init.end - gcm128_avx_winograd_clmul1_x8_init)
 align 32
 gcm128_avx_winograd_clmul1_x8_init:
@@ -101,112 +101,108 @@ gcm128_avx_winograd_clmul1_x8_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 400], xmm6                   ; k_1
     vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
     vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vaesenclast xmm8, xmm2, xmm8                    ; X_2
     vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 416], xmm0                   ; k_2
-    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vaesenc     xmm5, xmm7, xmm0                    ; H: round 2
     vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
     vaesenclast xmm7, xmm8, xmm7                    ; X_3
     vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm9, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm6, xmm3
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 432], xmm3                   ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vaesenc     xmm5, xmm5, xmm3                    ; H: round 3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
     vaesenclast xmm6, xmm7, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 448], xmm0                   ; k_4
-    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
-    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
-    vaesenclast xmm2, xmm6, xmm2                    ; X_5
-    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vaesenc     xmm1, xmm5, xmm0                    ; H: round 4
+    vpxor       xmm5, xmm2, [rax + 64]              ; + Rcon
+    vaesenclast xmm5, xmm6, xmm5                    ; X_5
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm9, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 464], xmm3                   ; k_5
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
     vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
-    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vaesenclast xmm4, xmm5, xmm4                    ; X_6
     vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 480], xmm0                   ; k_6
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
-    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
-    vpslldq     xmm9, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm8
-    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vpxor       xmm2, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 496], xmm3                   ; k_7
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
-    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm8                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm8, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm7                    ; X_8
+    vpxor       xmm6, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
     vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 512], xmm0                   ; k_8
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
-    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_9
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm6
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vpxor       xmm4, xmm5, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 528], xmm3                   ; k_9
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm3, xmm5, xmm3                    ; X_10
-    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 544], xmm0                   ; k_10
     vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; H
@@ -218,210 +214,202 @@ gcm128_avx_winograd_clmul1_x8_init:
     vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
     vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1                    ; entries of V_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1                    ; entries of V_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4                    ; entries of V_1: + HI
-    vpxor       xmm3, xmm5, xmm3                    ; entries of V_1: RES = fold(LO) + HI
-    vpxor       xmm4, xmm0, xmm2                    ; V_2 = B_1·V_1: T = A + C1
-    vpxor       xmm5, xmm0, xmm1                    ; V_2 = B_1·V_1: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_2 = B_1·V_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_2 = B_1·V_1: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = B_1·V_1: U0·U1
-    vpxor       xmm4, xmm4, xmm0                    ; V_2 = B_1·V_1: LO += S
-    vpxor       xmm0, xmm5, xmm0                    ; V_2 = B_1·V_1: HI += S
-    vpxor       xmm0, xmm0, xmm3                    ; V_2 = B_1·V_1: HI minus the key terms
-    vpclmulqdq  xmm5, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    vpxor       xmm0, xmm4, xmm0                    ; V_2 = B_1·V_1: + HI
-    vpxor       xmm0, xmm5, xmm0                    ; V_2 = B_1·V_1: RES = fold(LO) + HI
-    vpxor       xmm4, xmm0, xmm2                    ; V_3 = B_2·V_1: T = A + C1
-    vpxor       xmm5, xmm0, xmm1                    ; V_3 = B_2·V_1: U = A + C2
-    vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; V_3 = B_2·V_1: A0·A1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: fold the far half
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_2 = B_1·V_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; entries of V_1: C1
+    vpunpckhqdq xmm0, xmm0, xmm2                    ; entries of V_1: C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; entries of V_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; entries of V_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_1: + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_1: RES = fold(LO) + HI
+    vpxor       xmm4, xmm1, xmm3                    ; V_3 = B_2·V_1: T = A + C1
+    vpxor       xmm5, xmm1, xmm0                    ; V_3 = B_2·V_1: U = A + C2
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; V_3 = B_2·V_1: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_3 = B_2·V_1: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_3 = B_2·V_1: U0·U1
     vpxor       xmm4, xmm4, xmm6                    ; V_3 = B_2·V_1: LO += S
     vpxor       xmm5, xmm5, xmm6                    ; V_3 = B_2·V_1: HI += S
-    vpxor       xmm5, xmm5, xmm3                    ; V_3 = B_2·V_1: HI minus the key terms
-    vpclmulqdq  xmm6, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    vpxor       xmm5, xmm5, xmm2                    ; V_3 = B_2·V_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
     vpxor       xmm4, xmm4, xmm5                    ; V_3 = B_2·V_1: + HI
-    vpxor       xmm4, xmm6, xmm4                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     xmm6, xmm0, 0x4e                    ; entries of V_2: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6                    ; entries of V_2: fold B
-    vpunpcklqdq xmm6, xmm0, xmm5                    ; entries of V_2: C1
-    vpunpckhqdq xmm5, xmm0, xmm5                    ; entries of V_2: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; entries of V_2: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; entries of V_2: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e                    ; entries of V_2: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8                    ; entries of V_2: + HI
-    vpxor       xmm7, xmm9, xmm7                    ; entries of V_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2                   ; V_1: C1
-    vmovdqu     [rdi + 240], xmm1                   ; V_1: C2
-    vmovdqa     xmm8, xmm3                          ; V_1: R
-    vmovdqu     [rdi + 368], xmm8                   ; V_1: R
-    vpxor       xmm9, xmm0, xmm6                    ; V_4 = B_2·V_2: T = A + C1
-    vpxor       xmm10, xmm0, xmm5                   ; V_4 = B_2·V_2: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_4 = B_2·V_2: A0·A1
+    vpxor       xmm4, xmm7, xmm4                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     xmm7, xmm1, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxor       xmm5, xmm5, xmm7                    ; entries of V_2: fold B
+    vpunpcklqdq xmm7, xmm1, xmm5                    ; entries of V_2: C1
+    vpunpckhqdq xmm5, xmm1, xmm5                    ; entries of V_2: C2
+    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; entries of V_2: C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_2: C2[0]·C2[1]
+    vpclmulqdq  xmm10, xmm8, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_2: (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_2: + HI
+    vpxor       xmm8, xmm10, xmm8                   ; entries of V_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm3                   ; V_1: C1
+    vmovdqu     [rdi + 240], xmm0                   ; V_1: C2
+    vmovdqu     [rdi + 368], xmm2                   ; V_1: R
+    vpxor       xmm9, xmm1, xmm7                    ; V_4 = B_2·V_2: T = A + C1
+    vpxor       xmm1, xmm1, xmm5                    ; V_4 = B_2·V_2: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_4 = B_2·V_2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; V_4 = B_2·V_2: U0·U1
-    vpxor       xmm9, xmm9, xmm0                    ; V_4 = B_2·V_2: LO += S
-    vpxor       xmm0, xmm10, xmm0                   ; V_4 = B_2·V_2: HI += S
-    vpxor       xmm0, xmm0, xmm7                    ; V_4 = B_2·V_2: HI minus the key terms
-    vpclmulqdq  xmm10, xmm9, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = B_2·V_2: U0·U1
+    vpxor       xmm9, xmm9, xmm6                    ; V_4 = B_2·V_2: LO += S
+    vpxor       xmm1, xmm1, xmm6                    ; V_4 = B_2·V_2: HI += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_4 = B_2·V_2: HI minus the key terms
+    vpclmulqdq  xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
     vpshufd     xmm9, xmm9, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
-    vpxor       xmm0, xmm9, xmm0                    ; V_4 = B_2·V_2: + HI
-    vpxor       xmm0, xmm10, xmm0                   ; V_4 = B_2·V_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm9, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
-    vpshufd     xmm10, xmm4, 0x4e                   ; entries of V_3: (B1, B0)
-    vpxor       xmm9, xmm9, xmm10                   ; entries of V_3: fold B
-    vpunpcklqdq xmm10, xmm4, xmm9                   ; entries of V_3: C1
-    vpunpckhqdq xmm4, xmm4, xmm9                    ; entries of V_3: C2
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; entries of V_3: C1[0]·C1[1]
-    vpclmulqdq  xmm11, xmm4, xmm4, 0x10             ; entries of V_3: C2[0]·C2[1]
-    vpclmulqdq  xmm12, xmm9, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: LO0·Q'
-    vpshufd     xmm9, xmm9, 0x4e                    ; entries of V_3: (LO1, LO0)
-    vpxor       xmm9, xmm9, xmm11                   ; entries of V_3: + HI
-    vpxor       xmm9, xmm12, xmm9                   ; entries of V_3: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; V_2: C1
+    vpxor       xmm1, xmm9, xmm1                    ; V_4 = B_2·V_2: + HI
+    vpxor       xmm1, xmm6, xmm1                    ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     xmm9, xmm4, 0x4e                    ; entries of V_3: (B1, B0)
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_3: fold B
+    vpunpcklqdq xmm9, xmm4, xmm6                    ; entries of V_3: C1
+    vpunpckhqdq xmm4, xmm4, xmm6                    ; entries of V_3: C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; entries of V_3: C1[0]·C1[1]
+    vpclmulqdq  xmm10, xmm4, xmm4, 0x10             ; entries of V_3: C2[0]·C2[1]
+    vpclmulqdq  xmm11, xmm6, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_3: (LO1, LO0)
+    vpxor       xmm6, xmm6, xmm10                   ; entries of V_3: + HI
+    vpxor       xmm6, xmm11, xmm6                   ; entries of V_3: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm7                    ; V_2: C1
     vmovdqu     [rdi + 224], xmm5                   ; V_2: C2
-    vpxor       xmm8, xmm7, xmm8                    ; V_2: R_i
-    vmovdqu     [rdi + 352], xmm8                   ; V_2: R
-    vpxor       xmm2, xmm0, xmm2                    ; V_5 = B_4·V_1: T = A + C1
-    vpxor       xmm1, xmm0, xmm1                    ; V_5 = B_4·V_1: U = A + C2
-    vpclmulqdq  xmm11, xmm0, xmm0, 0x10             ; V_5 = B_4·V_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_5 = B_4·V_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_5 = B_4·V_1: U0·U1
-    vpxor       xmm2, xmm2, xmm11                   ; V_5 = B_4·V_1: LO += S
-    vpxor       xmm1, xmm1, xmm11                   ; V_5 = B_4·V_1: HI += S
-    vpxor       xmm1, xmm1, xmm3                    ; V_5 = B_4·V_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; V_5 = B_4·V_1: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e                    ; entries of V_4: (B1, B0)
+    vpxor       xmm10, xmm8, xmm2                   ; V_2: R_i
+    vmovdqu     [rdi + 352], xmm10                  ; V_2: R
+    vpxor       xmm3, xmm1, xmm3                    ; V_5 = B_4·V_1: T = A + C1
+    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: U = A + C2
+    vpclmulqdq  xmm11, xmm1, xmm1, 0x10             ; V_5 = B_4·V_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; V_5 = B_4·V_1: T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_5 = B_4·V_1: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; V_5 = B_4·V_1: LO += S
+    vpxor       xmm0, xmm0, xmm11                   ; V_5 = B_4·V_1: HI += S
+    vpxor       xmm0, xmm0, xmm2                    ; V_5 = B_4·V_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; V_5 = B_4·V_1: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; entries of V_4: (B1, B0)
     vpxor       xmm2, xmm2, xmm3                    ; entries of V_4: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2                    ; entries of V_4: C1
-    vpunpckhqdq xmm2, xmm0, xmm2                    ; entries of V_4: C2
-    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; entries of V_4: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm11, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: LO0·Q'
-    vpshufd     xmm11, xmm11, 0x4e                  ; entries of V_4: (LO1, LO0)
-    vpxor       xmm11, xmm11, xmm12                 ; entries of V_4: + HI
-    vpxor       xmm11, xmm13, xmm11                 ; entries of V_4: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm10                   ; V_3: C1
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; entries of V_4: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; entries of V_4: C2
+    vpclmulqdq  xmm12, xmm3, xmm3, 0x10             ; entries of V_4: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm12, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    vpshufd     xmm12, xmm12, 0x4e                  ; entries of V_4: (LO1, LO0)
+    vpxor       xmm12, xmm12, xmm13                 ; entries of V_4: + HI
+    vpxor       xmm12, xmm14, xmm12                 ; entries of V_4: RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm9                    ; V_3: C1
     vmovdqu     [rdi + 208], xmm4                   ; V_3: C2
-    vpxor       xmm8, xmm9, xmm8                    ; V_3: R_i
-    vmovdqu     [rdi + 336], xmm8                   ; V_3: R
-    vpxor       xmm6, xmm0, xmm6                    ; V_6 = B_4·V_2: T = A + C1
-    vpxor       xmm5, xmm0, xmm5                    ; V_6 = B_4·V_2: U = A + C2
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; V_6 = B_4·V_2: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_6 = B_4·V_2: T0·T1
+    vpxor       xmm10, xmm6, xmm10                  ; V_3: R_i
+    vmovdqu     [rdi + 336], xmm10                  ; V_3: R
+    vpxor       xmm7, xmm1, xmm7                    ; V_6 = B_4·V_2: T = A + C1
+    vpxor       xmm5, xmm1, xmm5                    ; V_6 = B_4·V_2: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_6 = B_4·V_2: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_6 = B_4·V_2: U0·U1
-    vpxor       xmm6, xmm6, xmm12                   ; V_6 = B_4·V_2: LO += S
-    vpxor       xmm5, xmm5, xmm12                   ; V_6 = B_4·V_2: HI += S
-    vpxor       xmm5, xmm5, xmm7                    ; V_6 = B_4·V_2: HI minus the key terms
-    vpclmulqdq  xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
-    vpxor       xmm5, xmm6, xmm5                    ; V_6 = B_4·V_2: + HI
-    vpxor       xmm5, xmm7, xmm5                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
-    vpshufd     xmm7, xmm1, 0x4e                    ; entries of V_5: (B1, B0)
-    vpxor       xmm6, xmm6, xmm7                    ; entries of V_5: fold B
-    vpunpcklqdq xmm7, xmm1, xmm6                    ; entries of V_5: C1
-    vpunpckhqdq xmm1, xmm1, xmm6                    ; entries of V_5: C2
-    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; entries of V_5: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm1, xmm1, 0x10             ; entries of V_5: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm6, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_5: (LO1, LO0)
-    vpxor       xmm6, xmm6, xmm12                   ; entries of V_5: + HI
-    vpxor       xmm6, xmm13, xmm6                   ; entries of V_5: RES = fold(LO) + HI
+    vpxor       xmm7, xmm7, xmm11                   ; V_6 = B_4·V_2: LO += S
+    vpxor       xmm5, xmm5, xmm11                   ; V_6 = B_4·V_2: HI += S
+    vpxor       xmm5, xmm5, xmm8                    ; V_6 = B_4·V_2: HI minus the key terms
+    vpclmulqdq  xmm8, xmm7, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    vpxor       xmm5, xmm7, xmm5                    ; V_6 = B_4·V_2: + HI
+    vpxor       xmm5, xmm8, xmm5                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     xmm8, xmm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxor       xmm7, xmm7, xmm8                    ; entries of V_5: fold B
+    vpunpcklqdq xmm8, xmm0, xmm7                    ; entries of V_5: C1
+    vpunpckhqdq xmm0, xmm0, xmm7                    ; entries of V_5: C2
+    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; entries of V_5: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm0, xmm0, 0x10             ; entries of V_5: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm7, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; entries of V_5: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm13                   ; entries of V_5: + HI
+    vpxor       xmm7, xmm14, xmm7                   ; entries of V_5: RES = fold(LO) + HI
     vmovdqu     [rdi + 64], xmm3                    ; V_4: C1
     vmovdqu     [rdi + 192], xmm2                   ; V_4: C2
-    vpxor       xmm8, xmm11, xmm8                   ; V_4: R_i
-    vmovdqu     [rdi + 320], xmm8                   ; V_4: R
-    vpxor       xmm10, xmm0, xmm10                  ; V_7 = B_4·V_3: T = A + C1
-    vpxor       xmm4, xmm0, xmm4                    ; V_7 = B_4·V_3: U = A + C2
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; V_7 = B_4·V_3: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; V_7 = B_4·V_3: T0·T1
+    vpxor       xmm10, xmm12, xmm10                 ; V_4: R_i
+    vmovdqu     [rdi + 320], xmm10                  ; V_4: R
+    vpxor       xmm9, xmm1, xmm9                    ; V_7 = B_4·V_3: T = A + C1
+    vpxor       xmm4, xmm1, xmm4                    ; V_7 = B_4·V_3: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_7 = B_4·V_3: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_7 = B_4·V_3: U0·U1
-    vpxor       xmm10, xmm10, xmm12                 ; V_7 = B_4·V_3: LO += S
-    vpxor       xmm4, xmm4, xmm12                   ; V_7 = B_4·V_3: HI += S
-    vpxor       xmm4, xmm4, xmm9                    ; V_7 = B_4·V_3: HI minus the key terms
-    vpclmulqdq  xmm9, xmm10, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
-    vpshufd     xmm10, xmm10, 0x4e                  ; V_7 = B_4·V_3: (LO1, LO0)
-    vpxor       xmm4, xmm10, xmm4                   ; V_7 = B_4·V_3: + HI
-    vpxor       xmm4, xmm9, xmm4                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    vpclmulqdq  xmm9, xmm5, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     xmm10, xmm5, 0x4e                   ; entries of V_6: (B1, B0)
-    vpxor       xmm9, xmm9, xmm10                   ; entries of V_6: fold B
-    vpunpcklqdq xmm10, xmm5, xmm9                   ; entries of V_6: C1
-    vpunpckhqdq xmm5, xmm5, xmm9                    ; entries of V_6: C2
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; entries of V_6: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm5, xmm5, 0x10             ; entries of V_6: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm9, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: LO0·Q'
-    vpshufd     xmm9, xmm9, 0x4e                    ; entries of V_6: (LO1, LO0)
-    vpxor       xmm9, xmm9, xmm12                   ; entries of V_6: + HI
-    vpxor       xmm9, xmm13, xmm9                   ; entries of V_6: RES = fold(LO) + HI
-    vmovdqu     [rdi + 48], xmm7                    ; V_5: C1
-    vmovdqu     [rdi + 176], xmm1                   ; V_5: C2
-    vpxor       xmm8, xmm6, xmm8                    ; V_5: R_i
-    vmovdqu     [rdi + 304], xmm8                   ; V_5: R
-    vpxor       xmm1, xmm0, xmm3                    ; V_8 = B_4·V_4: T = A + C1
-    vpxor       xmm2, xmm0, xmm2                    ; V_8 = B_4·V_4: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_8 = B_4·V_4: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_8 = B_4·V_4: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_8 = B_4·V_4: U0·U1
-    vpxor       xmm1, xmm1, xmm0                    ; V_8 = B_4·V_4: LO += S
-    vpxor       xmm0, xmm2, xmm0                    ; V_8 = B_4·V_4: HI += S
-    vpxor       xmm0, xmm0, xmm11                   ; V_8 = B_4·V_4: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0                    ; V_8 = B_4·V_4: + HI
-    vpxor       xmm0, xmm2, xmm0                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
-    vpshufd     xmm2, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_7: fold B
-    vpunpcklqdq xmm2, xmm4, xmm1                    ; entries of V_7: C1
-    vpunpckhqdq xmm1, xmm4, xmm1                    ; entries of V_7: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_7: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_7: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_7: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4                    ; entries of V_7: + HI
-    vpxor       xmm3, xmm6, xmm3                    ; entries of V_7: RES = fold(LO) + HI
-    vmovdqu     [rdi + 32], xmm10                   ; V_6: C1
+    vpxor       xmm9, xmm9, xmm11                   ; V_7 = B_4·V_3: LO += S
+    vpxor       xmm4, xmm4, xmm11                   ; V_7 = B_4·V_3: HI += S
+    vpxor       xmm4, xmm4, xmm6                    ; V_7 = B_4·V_3: HI minus the key terms
+    vpclmulqdq  xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    vpshufd     xmm9, xmm9, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
+    vpxor       xmm4, xmm9, xmm4                    ; V_7 = B_4·V_3: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm5, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     xmm9, xmm5, 0x4e                    ; entries of V_6: (B1, B0)
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_6: fold B
+    vpunpcklqdq xmm9, xmm5, xmm6                    ; entries of V_6: C1
+    vpunpckhqdq xmm5, xmm5, xmm6                    ; entries of V_6: C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; entries of V_6: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm5, xmm5, 0x10             ; entries of V_6: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm6, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_6: (LO1, LO0)
+    vpxor       xmm6, xmm6, xmm13                   ; entries of V_6: + HI
+    vpxor       xmm6, xmm14, xmm6                   ; entries of V_6: RES = fold(LO) + HI
+    vmovdqu     [rdi + 48], xmm8                    ; V_5: C1
+    vmovdqu     [rdi + 176], xmm0                   ; V_5: C2
+    vpxor       xmm0, xmm7, xmm10                   ; V_5: R_i
+    vmovdqu     [rdi + 304], xmm0                   ; V_5: R
+    vpxor       xmm3, xmm1, xmm3                    ; V_8 = B_4·V_4: T = A + C1
+    vpxor       xmm1, xmm1, xmm2                    ; V_8 = B_4·V_4: U = A + C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; V_8 = B_4·V_4: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_8 = B_4·V_4: U0·U1
+    vpxor       xmm2, xmm2, xmm11                   ; V_8 = B_4·V_4: LO += S
+    vpxor       xmm1, xmm1, xmm11                   ; V_8 = B_4·V_4: HI += S
+    vpxor       xmm1, xmm1, xmm12                   ; V_8 = B_4·V_4: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_8 = B_4·V_4: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     xmm3, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_7: fold B
+    vpunpcklqdq xmm3, xmm4, xmm2                    ; entries of V_7: C1
+    vpunpckhqdq xmm2, xmm4, xmm2                    ; entries of V_7: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; entries of V_7: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; entries of V_7: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm4, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; entries of V_7: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm7                    ; entries of V_7: + HI
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_7: RES = fold(LO) + HI
+    vmovdqu     [rdi + 32], xmm9                    ; V_6: C1
     vmovdqu     [rdi + 160], xmm5                   ; V_6: C2
-    vpxor       xmm8, xmm9, xmm8                    ; V_6: R_i
-    vmovdqu     [rdi + 288], xmm8                   ; V_6: R
-    vmovdqu     [rdi + 16], xmm2                    ; V_7: C1
-    vmovdqu     [rdi + 144], xmm1                   ; V_7: C2
-    vpxor       xmm8, xmm3, xmm8                    ; V_7: R_i
-    vmovdqu     [rdi + 272], xmm8                   ; V_7: R
-    vpclmulqdq  xmm1, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_8: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1                    ; entries of V_8: C1
-    vpunpckhqdq xmm0, xmm0, xmm1                    ; entries of V_8: C2
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; entries of V_8: C1[0]·C1[1]
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; entries of V_8: C2[0]·C2[1]
-    vpclmulqdq  xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; entries of V_8: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm3                    ; entries of V_8: + HI
-    vpxor       xmm1, xmm4, xmm1                    ; entries of V_8: RES = fold(LO) + HI
-    vmovdqu     [rdi], xmm2                         ; V_8: C1
-    vmovdqu     [rdi + 128], xmm0                   ; V_8: C2
-    vpxor       xmm8, xmm1, xmm8                    ; V_8: R_i
-    vmovdqu     [rdi + 256], xmm8                   ; V_8: R
+    vpxor       xmm0, xmm6, xmm0                    ; V_6: R_i
+    vmovdqu     [rdi + 288], xmm0                   ; V_6: R
+    vmovdqu     [rdi + 16], xmm3                    ; V_7: C1
+    vmovdqu     [rdi + 144], xmm2                   ; V_7: C2
+    vpxor       xmm0, xmm4, xmm0                    ; V_7: R_i
+    vmovdqu     [rdi + 272], xmm0                   ; V_7: R
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_8: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; entries of V_8: C1
+    vpunpckhqdq xmm1, xmm1, xmm2                    ; entries of V_8: C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; entries of V_8: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_8: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_8: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_8: + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_8: RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm3                         ; V_8: C1
+    vmovdqu     [rdi + 128], xmm1                   ; V_8: C2
+    vpxor       xmm0, xmm2, xmm0                    ; V_8: R_i
+    vmovdqu     [rdi + 256], xmm0                   ; V_8: R
     ret
 .end:
 

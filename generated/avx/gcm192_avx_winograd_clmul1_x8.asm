@@ -88,8 +88,8 @@ section .text
 
 ; void gcm192_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-192 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13
-;   secrets may remain in xmm0-13
+;   stack 0 bytes; writes xmm0-14
+;   secrets may remain in xmm0-14
 global gcm192_avx_winograd_clmul1_x8_init:function (gcm192_avx_winograd_clmul1_x8_init.end - gcm192_avx_winograd_clmul1_x8_init)
 align 32
 gcm192_avx_winograd_clmul1_x8_init:
@@ -235,210 +235,202 @@ gcm192_avx_winograd_clmul1_x8_init:
     vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
     vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1                    ; entries of V_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1                    ; entries of V_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4                    ; entries of V_1: + HI
-    vpxor       xmm3, xmm5, xmm3                    ; entries of V_1: RES = fold(LO) + HI
-    vpxor       xmm4, xmm0, xmm2                    ; V_2 = B_1·V_1: T = A + C1
-    vpxor       xmm5, xmm0, xmm1                    ; V_2 = B_1·V_1: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_2 = B_1·V_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_2 = B_1·V_1: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = B_1·V_1: U0·U1
-    vpxor       xmm4, xmm4, xmm0                    ; V_2 = B_1·V_1: LO += S
-    vpxor       xmm0, xmm5, xmm0                    ; V_2 = B_1·V_1: HI += S
-    vpxor       xmm0, xmm0, xmm3                    ; V_2 = B_1·V_1: HI minus the key terms
-    vpclmulqdq  xmm5, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    vpxor       xmm0, xmm4, xmm0                    ; V_2 = B_1·V_1: + HI
-    vpxor       xmm0, xmm5, xmm0                    ; V_2 = B_1·V_1: RES = fold(LO) + HI
-    vpxor       xmm4, xmm0, xmm2                    ; V_3 = B_2·V_1: T = A + C1
-    vpxor       xmm5, xmm0, xmm1                    ; V_3 = B_2·V_1: U = A + C2
-    vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; V_3 = B_2·V_1: A0·A1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; V_2 = B_1·V_1: B0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; V_2 = B_1·V_1: B1·B1
+    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: fold the far half
+    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_2 = B_1·V_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; entries of V_1: C1
+    vpunpckhqdq xmm0, xmm0, xmm2                    ; entries of V_1: C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; entries of V_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; entries of V_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_1: + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_1: RES = fold(LO) + HI
+    vpxor       xmm4, xmm1, xmm3                    ; V_3 = B_2·V_1: T = A + C1
+    vpxor       xmm5, xmm1, xmm0                    ; V_3 = B_2·V_1: U = A + C2
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; V_3 = B_2·V_1: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_3 = B_2·V_1: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_3 = B_2·V_1: U0·U1
     vpxor       xmm4, xmm4, xmm6                    ; V_3 = B_2·V_1: LO += S
     vpxor       xmm5, xmm5, xmm6                    ; V_3 = B_2·V_1: HI += S
-    vpxor       xmm5, xmm5, xmm3                    ; V_3 = B_2·V_1: HI minus the key terms
-    vpclmulqdq  xmm6, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    vpxor       xmm5, xmm5, xmm2                    ; V_3 = B_2·V_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
     vpxor       xmm4, xmm4, xmm5                    ; V_3 = B_2·V_1: + HI
-    vpxor       xmm4, xmm6, xmm4                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     xmm6, xmm0, 0x4e                    ; entries of V_2: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6                    ; entries of V_2: fold B
-    vpunpcklqdq xmm6, xmm0, xmm5                    ; entries of V_2: C1
-    vpunpckhqdq xmm5, xmm0, xmm5                    ; entries of V_2: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; entries of V_2: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; entries of V_2: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e                    ; entries of V_2: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8                    ; entries of V_2: + HI
-    vpxor       xmm7, xmm9, xmm7                    ; entries of V_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2                   ; V_1: C1
-    vmovdqu     [rdi + 240], xmm1                   ; V_1: C2
-    vmovdqa     xmm8, xmm3                          ; V_1: R
-    vmovdqu     [rdi + 368], xmm8                   ; V_1: R
-    vpxor       xmm9, xmm0, xmm6                    ; V_4 = B_2·V_2: T = A + C1
-    vpxor       xmm10, xmm0, xmm5                   ; V_4 = B_2·V_2: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_4 = B_2·V_2: A0·A1
+    vpxor       xmm4, xmm7, xmm4                    ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     xmm7, xmm1, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxor       xmm5, xmm5, xmm7                    ; entries of V_2: fold B
+    vpunpcklqdq xmm7, xmm1, xmm5                    ; entries of V_2: C1
+    vpunpckhqdq xmm5, xmm1, xmm5                    ; entries of V_2: C2
+    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; entries of V_2: C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_2: C2[0]·C2[1]
+    vpclmulqdq  xmm10, xmm8, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_2: (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_2: + HI
+    vpxor       xmm8, xmm10, xmm8                   ; entries of V_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm3                   ; V_1: C1
+    vmovdqu     [rdi + 240], xmm0                   ; V_1: C2
+    vmovdqu     [rdi + 368], xmm2                   ; V_1: R
+    vpxor       xmm9, xmm1, xmm7                    ; V_4 = B_2·V_2: T = A + C1
+    vpxor       xmm1, xmm1, xmm5                    ; V_4 = B_2·V_2: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_4 = B_2·V_2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; V_4 = B_2·V_2: U0·U1
-    vpxor       xmm9, xmm9, xmm0                    ; V_4 = B_2·V_2: LO += S
-    vpxor       xmm0, xmm10, xmm0                   ; V_4 = B_2·V_2: HI += S
-    vpxor       xmm0, xmm0, xmm7                    ; V_4 = B_2·V_2: HI minus the key terms
-    vpclmulqdq  xmm10, xmm9, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = B_2·V_2: U0·U1
+    vpxor       xmm9, xmm9, xmm6                    ; V_4 = B_2·V_2: LO += S
+    vpxor       xmm1, xmm1, xmm6                    ; V_4 = B_2·V_2: HI += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_4 = B_2·V_2: HI minus the key terms
+    vpclmulqdq  xmm6, xmm9, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
     vpshufd     xmm9, xmm9, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
-    vpxor       xmm0, xmm9, xmm0                    ; V_4 = B_2·V_2: + HI
-    vpxor       xmm0, xmm10, xmm0                   ; V_4 = B_2·V_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm9, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
-    vpshufd     xmm10, xmm4, 0x4e                   ; entries of V_3: (B1, B0)
-    vpxor       xmm9, xmm9, xmm10                   ; entries of V_3: fold B
-    vpunpcklqdq xmm10, xmm4, xmm9                   ; entries of V_3: C1
-    vpunpckhqdq xmm4, xmm4, xmm9                    ; entries of V_3: C2
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; entries of V_3: C1[0]·C1[1]
-    vpclmulqdq  xmm11, xmm4, xmm4, 0x10             ; entries of V_3: C2[0]·C2[1]
-    vpclmulqdq  xmm12, xmm9, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: LO0·Q'
-    vpshufd     xmm9, xmm9, 0x4e                    ; entries of V_3: (LO1, LO0)
-    vpxor       xmm9, xmm9, xmm11                   ; entries of V_3: + HI
-    vpxor       xmm9, xmm12, xmm9                   ; entries of V_3: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; V_2: C1
+    vpxor       xmm1, xmm9, xmm1                    ; V_4 = B_2·V_2: + HI
+    vpxor       xmm1, xmm6, xmm1                    ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     xmm9, xmm4, 0x4e                    ; entries of V_3: (B1, B0)
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_3: fold B
+    vpunpcklqdq xmm9, xmm4, xmm6                    ; entries of V_3: C1
+    vpunpckhqdq xmm4, xmm4, xmm6                    ; entries of V_3: C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; entries of V_3: C1[0]·C1[1]
+    vpclmulqdq  xmm10, xmm4, xmm4, 0x10             ; entries of V_3: C2[0]·C2[1]
+    vpclmulqdq  xmm11, xmm6, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_3: (LO1, LO0)
+    vpxor       xmm6, xmm6, xmm10                   ; entries of V_3: + HI
+    vpxor       xmm6, xmm11, xmm6                   ; entries of V_3: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm7                    ; V_2: C1
     vmovdqu     [rdi + 224], xmm5                   ; V_2: C2
-    vpxor       xmm8, xmm7, xmm8                    ; V_2: R_i
-    vmovdqu     [rdi + 352], xmm8                   ; V_2: R
-    vpxor       xmm2, xmm0, xmm2                    ; V_5 = B_4·V_1: T = A + C1
-    vpxor       xmm1, xmm0, xmm1                    ; V_5 = B_4·V_1: U = A + C2
-    vpclmulqdq  xmm11, xmm0, xmm0, 0x10             ; V_5 = B_4·V_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_5 = B_4·V_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_5 = B_4·V_1: U0·U1
-    vpxor       xmm2, xmm2, xmm11                   ; V_5 = B_4·V_1: LO += S
-    vpxor       xmm1, xmm1, xmm11                   ; V_5 = B_4·V_1: HI += S
-    vpxor       xmm1, xmm1, xmm3                    ; V_5 = B_4·V_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; V_5 = B_4·V_1: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e                    ; entries of V_4: (B1, B0)
+    vpxor       xmm10, xmm8, xmm2                   ; V_2: R_i
+    vmovdqu     [rdi + 352], xmm10                  ; V_2: R
+    vpxor       xmm3, xmm1, xmm3                    ; V_5 = B_4·V_1: T = A + C1
+    vpxor       xmm0, xmm1, xmm0                    ; V_5 = B_4·V_1: U = A + C2
+    vpclmulqdq  xmm11, xmm1, xmm1, 0x10             ; V_5 = B_4·V_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; V_5 = B_4·V_1: T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_5 = B_4·V_1: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; V_5 = B_4·V_1: LO += S
+    vpxor       xmm0, xmm0, xmm11                   ; V_5 = B_4·V_1: HI += S
+    vpxor       xmm0, xmm0, xmm2                    ; V_5 = B_4·V_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm3, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; V_5 = B_4·V_1: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; entries of V_4: (B1, B0)
     vpxor       xmm2, xmm2, xmm3                    ; entries of V_4: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2                    ; entries of V_4: C1
-    vpunpckhqdq xmm2, xmm0, xmm2                    ; entries of V_4: C2
-    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; entries of V_4: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm11, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: LO0·Q'
-    vpshufd     xmm11, xmm11, 0x4e                  ; entries of V_4: (LO1, LO0)
-    vpxor       xmm11, xmm11, xmm12                 ; entries of V_4: + HI
-    vpxor       xmm11, xmm13, xmm11                 ; entries of V_4: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm10                   ; V_3: C1
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; entries of V_4: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; entries of V_4: C2
+    vpclmulqdq  xmm12, xmm3, xmm3, 0x10             ; entries of V_4: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm2, xmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm12, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    vpshufd     xmm12, xmm12, 0x4e                  ; entries of V_4: (LO1, LO0)
+    vpxor       xmm12, xmm12, xmm13                 ; entries of V_4: + HI
+    vpxor       xmm12, xmm14, xmm12                 ; entries of V_4: RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm9                    ; V_3: C1
     vmovdqu     [rdi + 208], xmm4                   ; V_3: C2
-    vpxor       xmm8, xmm9, xmm8                    ; V_3: R_i
-    vmovdqu     [rdi + 336], xmm8                   ; V_3: R
-    vpxor       xmm6, xmm0, xmm6                    ; V_6 = B_4·V_2: T = A + C1
-    vpxor       xmm5, xmm0, xmm5                    ; V_6 = B_4·V_2: U = A + C2
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; V_6 = B_4·V_2: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_6 = B_4·V_2: T0·T1
+    vpxor       xmm10, xmm6, xmm10                  ; V_3: R_i
+    vmovdqu     [rdi + 336], xmm10                  ; V_3: R
+    vpxor       xmm7, xmm1, xmm7                    ; V_6 = B_4·V_2: T = A + C1
+    vpxor       xmm5, xmm1, xmm5                    ; V_6 = B_4·V_2: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_6 = B_4·V_2: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_6 = B_4·V_2: U0·U1
-    vpxor       xmm6, xmm6, xmm12                   ; V_6 = B_4·V_2: LO += S
-    vpxor       xmm5, xmm5, xmm12                   ; V_6 = B_4·V_2: HI += S
-    vpxor       xmm5, xmm5, xmm7                    ; V_6 = B_4·V_2: HI minus the key terms
-    vpclmulqdq  xmm7, xmm6, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
-    vpxor       xmm5, xmm6, xmm5                    ; V_6 = B_4·V_2: + HI
-    vpxor       xmm5, xmm7, xmm5                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm6, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
-    vpshufd     xmm7, xmm1, 0x4e                    ; entries of V_5: (B1, B0)
-    vpxor       xmm6, xmm6, xmm7                    ; entries of V_5: fold B
-    vpunpcklqdq xmm7, xmm1, xmm6                    ; entries of V_5: C1
-    vpunpckhqdq xmm1, xmm1, xmm6                    ; entries of V_5: C2
-    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; entries of V_5: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm1, xmm1, 0x10             ; entries of V_5: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm6, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_5: (LO1, LO0)
-    vpxor       xmm6, xmm6, xmm12                   ; entries of V_5: + HI
-    vpxor       xmm6, xmm13, xmm6                   ; entries of V_5: RES = fold(LO) + HI
+    vpxor       xmm7, xmm7, xmm11                   ; V_6 = B_4·V_2: LO += S
+    vpxor       xmm5, xmm5, xmm11                   ; V_6 = B_4·V_2: HI += S
+    vpxor       xmm5, xmm5, xmm8                    ; V_6 = B_4·V_2: HI minus the key terms
+    vpclmulqdq  xmm8, xmm7, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    vpxor       xmm5, xmm7, xmm5                    ; V_6 = B_4·V_2: + HI
+    vpxor       xmm5, xmm8, xmm5                    ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm7, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     xmm8, xmm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxor       xmm7, xmm7, xmm8                    ; entries of V_5: fold B
+    vpunpcklqdq xmm8, xmm0, xmm7                    ; entries of V_5: C1
+    vpunpckhqdq xmm0, xmm0, xmm7                    ; entries of V_5: C2
+    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; entries of V_5: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm0, xmm0, 0x10             ; entries of V_5: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm7, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; entries of V_5: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm13                   ; entries of V_5: + HI
+    vpxor       xmm7, xmm14, xmm7                   ; entries of V_5: RES = fold(LO) + HI
     vmovdqu     [rdi + 64], xmm3                    ; V_4: C1
     vmovdqu     [rdi + 192], xmm2                   ; V_4: C2
-    vpxor       xmm8, xmm11, xmm8                   ; V_4: R_i
-    vmovdqu     [rdi + 320], xmm8                   ; V_4: R
-    vpxor       xmm10, xmm0, xmm10                  ; V_7 = B_4·V_3: T = A + C1
-    vpxor       xmm4, xmm0, xmm4                    ; V_7 = B_4·V_3: U = A + C2
-    vpclmulqdq  xmm12, xmm0, xmm0, 0x10             ; V_7 = B_4·V_3: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; V_7 = B_4·V_3: T0·T1
+    vpxor       xmm10, xmm12, xmm10                 ; V_4: R_i
+    vmovdqu     [rdi + 320], xmm10                  ; V_4: R
+    vpxor       xmm9, xmm1, xmm9                    ; V_7 = B_4·V_3: T = A + C1
+    vpxor       xmm4, xmm1, xmm4                    ; V_7 = B_4·V_3: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_7 = B_4·V_3: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_7 = B_4·V_3: U0·U1
-    vpxor       xmm10, xmm10, xmm12                 ; V_7 = B_4·V_3: LO += S
-    vpxor       xmm4, xmm4, xmm12                   ; V_7 = B_4·V_3: HI += S
-    vpxor       xmm4, xmm4, xmm9                    ; V_7 = B_4·V_3: HI minus the key terms
-    vpclmulqdq  xmm9, xmm10, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
-    vpshufd     xmm10, xmm10, 0x4e                  ; V_7 = B_4·V_3: (LO1, LO0)
-    vpxor       xmm4, xmm10, xmm4                   ; V_7 = B_4·V_3: + HI
-    vpxor       xmm4, xmm9, xmm4                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    vpclmulqdq  xmm9, xmm5, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     xmm10, xmm5, 0x4e                   ; entries of V_6: (B1, B0)
-    vpxor       xmm9, xmm9, xmm10                   ; entries of V_6: fold B
-    vpunpcklqdq xmm10, xmm5, xmm9                   ; entries of V_6: C1
-    vpunpckhqdq xmm5, xmm5, xmm9                    ; entries of V_6: C2
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; entries of V_6: C1[0]·C1[1]
-    vpclmulqdq  xmm12, xmm5, xmm5, 0x10             ; entries of V_6: C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm9, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: LO0·Q'
-    vpshufd     xmm9, xmm9, 0x4e                    ; entries of V_6: (LO1, LO0)
-    vpxor       xmm9, xmm9, xmm12                   ; entries of V_6: + HI
-    vpxor       xmm9, xmm13, xmm9                   ; entries of V_6: RES = fold(LO) + HI
-    vmovdqu     [rdi + 48], xmm7                    ; V_5: C1
-    vmovdqu     [rdi + 176], xmm1                   ; V_5: C2
-    vpxor       xmm8, xmm6, xmm8                    ; V_5: R_i
-    vmovdqu     [rdi + 304], xmm8                   ; V_5: R
-    vpxor       xmm1, xmm0, xmm3                    ; V_8 = B_4·V_4: T = A + C1
-    vpxor       xmm2, xmm0, xmm2                    ; V_8 = B_4·V_4: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_8 = B_4·V_4: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_8 = B_4·V_4: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_8 = B_4·V_4: U0·U1
-    vpxor       xmm1, xmm1, xmm0                    ; V_8 = B_4·V_4: LO += S
-    vpxor       xmm0, xmm2, xmm0                    ; V_8 = B_4·V_4: HI += S
-    vpxor       xmm0, xmm0, xmm11                   ; V_8 = B_4·V_4: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0                    ; V_8 = B_4·V_4: + HI
-    vpxor       xmm0, xmm2, xmm0                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
-    vpshufd     xmm2, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_7: fold B
-    vpunpcklqdq xmm2, xmm4, xmm1                    ; entries of V_7: C1
-    vpunpckhqdq xmm1, xmm4, xmm1                    ; entries of V_7: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_7: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_7: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_7: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4                    ; entries of V_7: + HI
-    vpxor       xmm3, xmm6, xmm3                    ; entries of V_7: RES = fold(LO) + HI
-    vmovdqu     [rdi + 32], xmm10                   ; V_6: C1
+    vpxor       xmm9, xmm9, xmm11                   ; V_7 = B_4·V_3: LO += S
+    vpxor       xmm4, xmm4, xmm11                   ; V_7 = B_4·V_3: HI += S
+    vpxor       xmm4, xmm4, xmm6                    ; V_7 = B_4·V_3: HI minus the key terms
+    vpclmulqdq  xmm6, xmm9, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    vpshufd     xmm9, xmm9, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
+    vpxor       xmm4, xmm9, xmm4                    ; V_7 = B_4·V_3: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    vpclmulqdq  xmm6, xmm5, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     xmm9, xmm5, 0x4e                    ; entries of V_6: (B1, B0)
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_6: fold B
+    vpunpcklqdq xmm9, xmm5, xmm6                    ; entries of V_6: C1
+    vpunpckhqdq xmm5, xmm5, xmm6                    ; entries of V_6: C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; entries of V_6: C1[0]·C1[1]
+    vpclmulqdq  xmm13, xmm5, xmm5, 0x10             ; entries of V_6: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm6, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; entries of V_6: (LO1, LO0)
+    vpxor       xmm6, xmm6, xmm13                   ; entries of V_6: + HI
+    vpxor       xmm6, xmm14, xmm6                   ; entries of V_6: RES = fold(LO) + HI
+    vmovdqu     [rdi + 48], xmm8                    ; V_5: C1
+    vmovdqu     [rdi + 176], xmm0                   ; V_5: C2
+    vpxor       xmm0, xmm7, xmm10                   ; V_5: R_i
+    vmovdqu     [rdi + 304], xmm0                   ; V_5: R
+    vpxor       xmm3, xmm1, xmm3                    ; V_8 = B_4·V_4: T = A + C1
+    vpxor       xmm1, xmm1, xmm2                    ; V_8 = B_4·V_4: U = A + C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; V_8 = B_4·V_4: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_8 = B_4·V_4: U0·U1
+    vpxor       xmm2, xmm2, xmm11                   ; V_8 = B_4·V_4: LO += S
+    vpxor       xmm1, xmm1, xmm11                   ; V_8 = B_4·V_4: HI += S
+    vpxor       xmm1, xmm1, xmm12                   ; V_8 = B_4·V_4: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_8 = B_4·V_4: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     xmm3, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_7: fold B
+    vpunpcklqdq xmm3, xmm4, xmm2                    ; entries of V_7: C1
+    vpunpckhqdq xmm2, xmm4, xmm2                    ; entries of V_7: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; entries of V_7: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; entries of V_7: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm4, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; entries of V_7: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm7                    ; entries of V_7: + HI
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_7: RES = fold(LO) + HI
+    vmovdqu     [rdi + 32], xmm9                    ; V_6: C1
     vmovdqu     [rdi + 160], xmm5                   ; V_6: C2
-    vpxor       xmm8, xmm9, xmm8                    ; V_6: R_i
-    vmovdqu     [rdi + 288], xmm8                   ; V_6: R
-    vmovdqu     [rdi + 16], xmm2                    ; V_7: C1
-    vmovdqu     [rdi + 144], xmm1                   ; V_7: C2
-    vpxor       xmm8, xmm3, xmm8                    ; V_7: R_i
-    vmovdqu     [rdi + 272], xmm8                   ; V_7: R
-    vpclmulqdq  xmm1, xmm0, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2                    ; entries of V_8: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1                    ; entries of V_8: C1
-    vpunpckhqdq xmm0, xmm0, xmm1                    ; entries of V_8: C2
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; entries of V_8: C1[0]·C1[1]
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; entries of V_8: C2[0]·C2[1]
-    vpclmulqdq  xmm4, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; entries of V_8: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm3                    ; entries of V_8: + HI
-    vpxor       xmm1, xmm4, xmm1                    ; entries of V_8: RES = fold(LO) + HI
-    vmovdqu     [rdi], xmm2                         ; V_8: C1
-    vmovdqu     [rdi + 128], xmm0                   ; V_8: C2
-    vpxor       xmm8, xmm1, xmm8                    ; V_8: R_i
-    vmovdqu     [rdi + 256], xmm8                   ; V_8: R
+    vpxor       xmm0, xmm6, xmm0                    ; V_6: R_i
+    vmovdqu     [rdi + 288], xmm0                   ; V_6: R
+    vmovdqu     [rdi + 16], xmm3                    ; V_7: C1
+    vmovdqu     [rdi + 144], xmm2                   ; V_7: C2
+    vpxor       xmm0, xmm4, xmm0                    ; V_7: R_i
+    vmovdqu     [rdi + 272], xmm0                   ; V_7: R
+    vpclmulqdq  xmm2, xmm1, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; entries of V_8: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; entries of V_8: C1
+    vpunpckhqdq xmm1, xmm1, xmm2                    ; entries of V_8: C2
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; entries of V_8: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; entries of V_8: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel gcm192_avx_winograd_clmul1_x8_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_8: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_8: + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_8: RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm3                         ; V_8: C1
+    vmovdqu     [rdi + 128], xmm1                   ; V_8: C2
+    vpxor       xmm0, xmm2, xmm0                    ; V_8: R_i
+    vmovdqu     [rdi + 256], xmm0                   ; V_8: R
     ret
 .end:
 

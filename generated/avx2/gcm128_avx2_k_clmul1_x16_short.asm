@@ -73,7 +73,7 @@ gcm128_avx2_k_clmul1_x16_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx2_k_clmul1_x16_short_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx2_k_clmul1_x16_short_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -116,112 +116,108 @@ gcm128_avx2_k_clmul1_x16_short_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 592], xmm6                   ; k_1
     vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
     vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vaesenclast xmm8, xmm2, xmm8                    ; X_2
     vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 608], xmm0                   ; k_2
-    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vaesenc     xmm5, xmm7, xmm0                    ; H: round 2
     vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
     vaesenclast xmm7, xmm8, xmm7                    ; X_3
     vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm9, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm6, xmm3
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 624], xmm3                   ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vaesenc     xmm5, xmm5, xmm3                    ; H: round 3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
     vaesenclast xmm6, xmm7, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 640], xmm0                   ; k_4
-    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
-    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
-    vaesenclast xmm2, xmm6, xmm2                    ; X_5
-    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vaesenc     xmm1, xmm5, xmm0                    ; H: round 4
+    vpxor       xmm5, xmm2, [rax + 64]              ; + Rcon
+    vaesenclast xmm5, xmm6, xmm5                    ; X_5
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm9, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 656], xmm3                   ; k_5
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
     vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
-    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vaesenclast xmm4, xmm5, xmm4                    ; X_6
     vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 672], xmm0                   ; k_6
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
-    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
-    vpslldq     xmm9, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm8
-    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vpxor       xmm2, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 688], xmm3                   ; k_7
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
-    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm8                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm8, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm7                    ; X_8
+    vpxor       xmm6, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
     vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 704], xmm0                   ; k_8
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
-    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_9
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm6
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vpxor       xmm4, xmm5, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 720], xmm3                   ; k_9
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm3, xmm5, xmm3                    ; X_10
-    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 736], xmm0                   ; k_10
     vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx2_k_clmul1_x16_short_byte_swap]  ; H
@@ -235,31 +231,34 @@ gcm128_avx2_k_clmul1_x16_short_init:
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
     vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
     vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; B_2 = B_1·B_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold the far half
     vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + the near half
     vinserti128 ymm0, ymm1, xmm0, 0x01              ; B_2 = B_1·B_1: B_2, B_1
-    vpclmulqdq  ymm1, ymm0, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxor       ymm1, ymm1, ymm2                    ; entries of V_1: fold B
-    vperm2i128  ymm2, ymm0, ymm0, 0x00              ; V_2 = B_2·V_1: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x00              ; V_2 = B_2·V_1: A0·K0
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x10              ; V_2 = B_2·V_1: A0·K1
-    vpclmulqdq  ymm5, ymm2, ymm0, 0x01              ; V_2 = B_2·V_1: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm0, 0x11              ; V_2 = B_2·V_1: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; V_2 = B_2·V_1: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; V_2 = B_2·V_1: HI += it
-    vpclmulqdq  ymm4, ymm3, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_2 = B_2·V_1: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = B_2·V_1: (LO1, LO0)
-    vpxor       ymm2, ymm3, ymm2                    ; V_2 = B_2·V_1: + HI
-    vpxor       ymm2, ymm4, ymm2                    ; V_2 = B_2·V_1: RES = fold(LO) + HI
-    vperm2i128  ymm3, ymm2, ymm2, 0x00              ; V_3 = B_4·V_1: in every lane
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x00              ; V_3 = B_4·V_1: A0·K0
-    vpclmulqdq  ymm5, ymm3, ymm1, 0x10              ; V_3 = B_4·V_1: A0·K1
+    vperm2i128  ymm1, ymm0, ymm0, 0x00              ; V_2 = B_2·V_1: in every lane
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x00              ; V_2 = B_2·V_1: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x11              ; V_2 = B_2·V_1: A1·B1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x10              ; V_2 = B_2·V_1: A0·B1
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x01              ; V_2 = B_2·V_1: A1·B0
+    vpxor       ymm1, ymm4, ymm1                    ; V_2 = B_2·V_1: MI
+    vpclmulqdq  ymm4, ymm2, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_2 = B_2·V_1: the far half0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_2 = B_2·V_1: (the far half1, the far half0)
+    vpxor       ymm1, ymm2, ymm1                    ; V_2 = B_2·V_1: + MI
+    vpxor       ymm1, ymm4, ymm1                    ; V_2 = B_2·V_1: RES = fold(the far half) + MI
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_2 = B_2·V_1: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_2 = B_2·V_1: (Y1, Y0)
+    vpxor       ymm1, ymm1, ymm3                    ; V_2 = B_2·V_1: + the near half
+    vpxor       ymm1, ymm2, ymm1                    ; V_2 = B_2·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  ymm2, ymm0, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     ymm3, ymm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; entries of V_1: fold B
+    vperm2i128  ymm3, ymm1, ymm1, 0x00              ; V_3 = B_4·V_1: in every lane
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x00              ; V_3 = B_4·V_1: A0·K0
+    vpclmulqdq  ymm5, ymm3, ymm2, 0x10              ; V_3 = B_4·V_1: A0·K1
     vpclmulqdq  ymm6, ymm3, ymm0, 0x01              ; V_3 = B_4·V_1: A1·B0
     vpclmulqdq  ymm7, ymm3, ymm0, 0x11              ; V_3 = B_4·V_1: A1·B1
     vpxor       ymm4, ymm4, ymm6                    ; V_3 = B_4·V_1: LO += it
@@ -268,15 +267,15 @@ gcm128_avx2_k_clmul1_x16_short_init:
     vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = B_4·V_1: (LO1, LO0)
     vpxor       ymm4, ymm4, ymm5                    ; V_3 = B_4·V_1: + HI
     vpxor       ymm4, ymm6, ymm4                    ; V_3 = B_4·V_1: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm2, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     ymm6, ymm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpclmulqdq  ymm5, ymm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     ymm6, ymm1, 0x4e                    ; entries of V_2: (B1, B0)
     vpxor       ymm5, ymm5, ymm6                    ; entries of V_2: fold B
     vmovdqu     [rdi + 256], ymm0                   ; V_1: B
-    vmovdqu     [rdi + 544], ymm1                   ; V_1: K
+    vmovdqu     [rdi + 544], ymm2                   ; V_1: K
     vpclmulqdq  ymm6, ymm3, ymm5, 0x00              ; V_4 = B_4·V_2: A0·K0
     vpclmulqdq  ymm7, ymm3, ymm5, 0x10              ; V_4 = B_4·V_2: A0·K1
-    vpclmulqdq  ymm8, ymm3, ymm2, 0x01              ; V_4 = B_4·V_2: A1·B0
-    vpclmulqdq  ymm3, ymm3, ymm2, 0x11              ; V_4 = B_4·V_2: A1·B1
+    vpclmulqdq  ymm8, ymm3, ymm1, 0x01              ; V_4 = B_4·V_2: A1·B0
+    vpclmulqdq  ymm3, ymm3, ymm1, 0x11              ; V_4 = B_4·V_2: A1·B1
     vpxor       ymm6, ymm6, ymm8                    ; V_4 = B_4·V_2: LO += it
     vpxor       ymm3, ymm7, ymm3                    ; V_4 = B_4·V_2: HI += it
     vpclmulqdq  ymm7, ymm6, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_4 = B_4·V_2: LO0·Q'
@@ -286,39 +285,39 @@ gcm128_avx2_k_clmul1_x16_short_init:
     vpclmulqdq  ymm6, ymm4, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_3: B0·Q'
     vpshufd     ymm7, ymm4, 0x4e                    ; entries of V_3: (B1, B0)
     vpxor       ymm6, ymm6, ymm7                    ; entries of V_3: fold B
-    vmovdqu     [rdi + 224], ymm2                   ; V_2: B
+    vmovdqu     [rdi + 224], ymm1                   ; V_2: B
     vmovdqu     [rdi + 512], ymm5                   ; V_2: K
     vperm2i128  ymm7, ymm3, ymm3, 0x00              ; V_5 = B_8·V_1: in every lane
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x00              ; V_5 = B_8·V_1: A0·K0
-    vpclmulqdq  ymm1, ymm7, ymm1, 0x10              ; V_5 = B_8·V_1: A0·K1
+    vpclmulqdq  ymm8, ymm7, ymm2, 0x00              ; V_5 = B_8·V_1: A0·K0
+    vpclmulqdq  ymm2, ymm7, ymm2, 0x10              ; V_5 = B_8·V_1: A0·K1
     vpclmulqdq  ymm9, ymm7, ymm0, 0x01              ; V_5 = B_8·V_1: A1·B0
     vpclmulqdq  ymm0, ymm7, ymm0, 0x11              ; V_5 = B_8·V_1: A1·B1
     vpxor       ymm8, ymm8, ymm9                    ; V_5 = B_8·V_1: LO += it
-    vpxor       ymm0, ymm1, ymm0                    ; V_5 = B_8·V_1: HI += it
-    vpclmulqdq  ymm1, ymm8, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_5 = B_8·V_1: LO0·Q'
+    vpxor       ymm0, ymm2, ymm0                    ; V_5 = B_8·V_1: HI += it
+    vpclmulqdq  ymm2, ymm8, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_5 = B_8·V_1: LO0·Q'
     vpshufd     ymm8, ymm8, 0x4e                    ; V_5 = B_8·V_1: (LO1, LO0)
     vpxor       ymm0, ymm8, ymm0                    ; V_5 = B_8·V_1: + HI
-    vpxor       ymm0, ymm1, ymm0                    ; V_5 = B_8·V_1: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm3, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpxor       ymm0, ymm2, ymm0                    ; V_5 = B_8·V_1: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm3, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_4: B0·Q'
     vpshufd     ymm8, ymm3, 0x4e                    ; entries of V_4: (B1, B0)
-    vpxor       ymm1, ymm1, ymm8                    ; entries of V_4: fold B
+    vpxor       ymm2, ymm2, ymm8                    ; entries of V_4: fold B
     vmovdqu     [rdi + 192], ymm4                   ; V_3: B
     vmovdqu     [rdi + 480], ymm6                   ; V_3: K
     vpclmulqdq  ymm8, ymm7, ymm5, 0x00              ; V_6 = B_8·V_2: A0·K0
     vpclmulqdq  ymm5, ymm7, ymm5, 0x10              ; V_6 = B_8·V_2: A0·K1
-    vpclmulqdq  ymm9, ymm7, ymm2, 0x01              ; V_6 = B_8·V_2: A1·B0
-    vpclmulqdq  ymm2, ymm7, ymm2, 0x11              ; V_6 = B_8·V_2: A1·B1
+    vpclmulqdq  ymm9, ymm7, ymm1, 0x01              ; V_6 = B_8·V_2: A1·B0
+    vpclmulqdq  ymm1, ymm7, ymm1, 0x11              ; V_6 = B_8·V_2: A1·B1
     vpxor       ymm8, ymm8, ymm9                    ; V_6 = B_8·V_2: LO += it
-    vpxor       ymm2, ymm5, ymm2                    ; V_6 = B_8·V_2: HI += it
+    vpxor       ymm1, ymm5, ymm1                    ; V_6 = B_8·V_2: HI += it
     vpclmulqdq  ymm5, ymm8, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_6 = B_8·V_2: LO0·Q'
     vpshufd     ymm8, ymm8, 0x4e                    ; V_6 = B_8·V_2: (LO1, LO0)
-    vpxor       ymm2, ymm8, ymm2                    ; V_6 = B_8·V_2: + HI
-    vpxor       ymm2, ymm5, ymm2                    ; V_6 = B_8·V_2: RES = fold(LO) + HI
+    vpxor       ymm1, ymm8, ymm1                    ; V_6 = B_8·V_2: + HI
+    vpxor       ymm1, ymm5, ymm1                    ; V_6 = B_8·V_2: RES = fold(LO) + HI
     vpclmulqdq  ymm5, ymm0, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_5: B0·Q'
     vpshufd     ymm8, ymm0, 0x4e                    ; entries of V_5: (B1, B0)
     vpxor       ymm5, ymm5, ymm8                    ; entries of V_5: fold B
     vmovdqu     [rdi + 160], ymm3                   ; V_4: B
-    vmovdqu     [rdi + 448], ymm1                   ; V_4: K
+    vmovdqu     [rdi + 448], ymm2                   ; V_4: K
     vpclmulqdq  ymm8, ymm7, ymm6, 0x00              ; V_7 = B_8·V_3: A0·K0
     vpclmulqdq  ymm6, ymm7, ymm6, 0x10              ; V_7 = B_8·V_3: A0·K1
     vpclmulqdq  ymm9, ymm7, ymm4, 0x01              ; V_7 = B_8·V_3: A1·B0
@@ -329,43 +328,43 @@ gcm128_avx2_k_clmul1_x16_short_init:
     vpshufd     ymm8, ymm8, 0x4e                    ; V_7 = B_8·V_3: (LO1, LO0)
     vpxor       ymm4, ymm8, ymm4                    ; V_7 = B_8·V_3: + HI
     vpxor       ymm4, ymm6, ymm4                    ; V_7 = B_8·V_3: RES = fold(LO) + HI
-    vpclmulqdq  ymm6, ymm2, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     ymm8, ymm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpclmulqdq  ymm6, ymm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     ymm8, ymm1, 0x4e                    ; entries of V_6: (B1, B0)
     vpxor       ymm6, ymm6, ymm8                    ; entries of V_6: fold B
     vmovdqu     [rdi + 128], ymm0                   ; V_5: B
     vmovdqu     [rdi + 416], ymm5                   ; V_5: K
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x00              ; V_8 = B_8·V_4: A0·K0
-    vpclmulqdq  ymm1, ymm7, ymm1, 0x10              ; V_8 = B_8·V_4: A0·K1
+    vpclmulqdq  ymm8, ymm7, ymm2, 0x00              ; V_8 = B_8·V_4: A0·K0
+    vpclmulqdq  ymm2, ymm7, ymm2, 0x10              ; V_8 = B_8·V_4: A0·K1
     vpclmulqdq  ymm9, ymm7, ymm3, 0x01              ; V_8 = B_8·V_4: A1·B0
     vpclmulqdq  ymm3, ymm7, ymm3, 0x11              ; V_8 = B_8·V_4: A1·B1
     vpxor       ymm8, ymm8, ymm9                    ; V_8 = B_8·V_4: LO += it
-    vpxor       ymm1, ymm1, ymm3                    ; V_8 = B_8·V_4: HI += it
+    vpxor       ymm2, ymm2, ymm3                    ; V_8 = B_8·V_4: HI += it
     vpclmulqdq  ymm3, ymm8, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_8 = B_8·V_4: LO0·Q'
     vpshufd     ymm8, ymm8, 0x4e                    ; V_8 = B_8·V_4: (LO1, LO0)
-    vpxor       ymm1, ymm8, ymm1                    ; V_8 = B_8·V_4: + HI
-    vpxor       ymm1, ymm3, ymm1                    ; V_8 = B_8·V_4: RES = fold(LO) + HI
+    vpxor       ymm2, ymm8, ymm2                    ; V_8 = B_8·V_4: + HI
+    vpxor       ymm2, ymm3, ymm2                    ; V_8 = B_8·V_4: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm4, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_7: B0·Q'
     vpshufd     ymm8, ymm4, 0x4e                    ; entries of V_7: (B1, B0)
     vpxor       ymm3, ymm3, ymm8                    ; entries of V_7: fold B
-    vmovdqu     [rdi + 96], ymm2                    ; V_6: B
+    vmovdqu     [rdi + 96], ymm1                    ; V_6: B
     vmovdqu     [rdi + 384], ymm6                   ; V_6: K
-    vpclmulqdq  ymm2, ymm7, ymm5, 0x00              ; V_9 = B_8·V_5: A0·K0
+    vpclmulqdq  ymm1, ymm7, ymm5, 0x00              ; V_9 = B_8·V_5: A0·K0
     vpclmulqdq  ymm5, ymm7, ymm5, 0x10              ; V_9 = B_8·V_5: A0·K1
     vpclmulqdq  ymm6, ymm7, ymm0, 0x01              ; V_9 = B_8·V_5: A1·B0
     vpclmulqdq  ymm0, ymm7, ymm0, 0x11              ; V_9 = B_8·V_5: A1·B1
-    vpxor       ymm2, ymm2, ymm6                    ; V_9 = B_8·V_5: LO += it
+    vpxor       ymm1, ymm1, ymm6                    ; V_9 = B_8·V_5: LO += it
     vpxor       ymm0, ymm5, ymm0                    ; V_9 = B_8·V_5: HI += it
-    vpclmulqdq  ymm5, ymm2, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_9 = B_8·V_5: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; V_9 = B_8·V_5: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0                    ; V_9 = B_8·V_5: + HI
+    vpclmulqdq  ymm5, ymm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; V_9 = B_8·V_5: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_9 = B_8·V_5: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; V_9 = B_8·V_5: + HI
     vpxor       ymm0, ymm5, ymm0                    ; V_9 = B_8·V_5: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     ymm5, ymm1, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxor       ymm2, ymm2, ymm5                    ; entries of V_8: fold B
+    vpclmulqdq  ymm1, ymm2, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     ymm5, ymm2, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       ymm1, ymm1, ymm5                    ; entries of V_8: fold B
     vmovdqu     [rdi + 64], ymm4                    ; V_7: B
     vmovdqu     [rdi + 352], ymm3                   ; V_7: K
-    vmovdqu     [rdi + 32], ymm1                    ; V_8: B
-    vmovdqu     [rdi + 320], ymm2                   ; V_8: K
+    vmovdqu     [rdi + 32], ymm2                    ; V_8: B
+    vmovdqu     [rdi + 320], ymm1                   ; V_8: K
     vpclmulqdq  ymm1, ymm0, [rel gcm128_avx2_k_clmul1_x16_short_fold_q], 0x10  ; entries of V_9: B0·Q'
     vpshufd     ymm2, ymm0, 0x4e                    ; entries of V_9: (B1, B0)
     vpxor       ymm1, ymm1, ymm2                    ; entries of V_9: fold B

@@ -73,7 +73,7 @@ gcm128_avx2_winograd_clmul1_x16_wipe_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx2_winograd_clmul1_x16_wipe_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx2_winograd_clmul1_x16_wipe_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -91,7 +91,7 @@ section .text
 
 ; void gcm128_avx2_winograd_clmul1_x16_wipe_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax
+;   stack 0 bytes; writes xmm0-14, rax
 ;   no secret remains in registers or on the stack
 global gcm128_avx2_winograd_clmul1_x16_wipe_init:function (gcm128_avx2_winograd_clmul1_x16_wipe_init.end - gcm128_avx2_winograd_clmul1_x16_wipe_init)
 align 32
@@ -110,112 +110,108 @@ gcm128_avx2_winograd_clmul1_x16_wipe_init:
     vpshufb     xmm3, xmm3, [rax + 176]             ; X_-2
     vpshufb     xmm1, xmm1, [rax + 192]             ; X_-1
     vpshufb     xmm4, xmm0, [rax + 208]             ; X_0
-    vpxor       xmm5, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_1
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm5, xmm4, [rax]                   ; SubWord + Rcon
+    vpxor       xmm2, xmm5, xmm2                    ; X_1
+    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
     vpslldq     xmm6, xmm0, 0x04
     vpxor       xmm6, xmm0, xmm6                    ; w_i + w_(i-1)
     vpslldq     xmm7, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm7                    ; w_i + … + w_(i-3)
-    vpxor       xmm6, xmm6, xmm2                    ; the next words
+    vpxor       xmm6, xmm6, xmm5                    ; the next words
     vmovdqu     [rdi + 784], xmm6                   ; k_1
     vaesenc     xmm7, xmm0, xmm6                    ; H: round 1
     vpxor       xmm8, xmm3, [rax + 16]              ; + Rcon
-    vaesenclast xmm8, xmm5, xmm8                    ; X_2
+    vaesenclast xmm8, xmm2, xmm8                    ; X_2
     vpxor       xmm3, xmm8, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
+    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm5
     vpxor       xmm0, xmm0, xmm3                    ; the next words
     vmovdqu     [rdi + 800], xmm0                   ; k_2
-    vaesenc     xmm2, xmm7, xmm0                    ; H: round 2
+    vaesenc     xmm5, xmm7, xmm0                    ; H: round 2
     vpxor       xmm7, xmm1, [rax + 32]              ; + Rcon
     vaesenclast xmm7, xmm8, xmm7                    ; X_3
     vpxor       xmm1, xmm7, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
+    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
     vpslldq     xmm9, xmm6, 0x08
     vpxor       xmm6, xmm6, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm6, xmm3
     vpxor       xmm3, xmm3, xmm1                    ; the next words
     vmovdqu     [rdi + 816], xmm3                   ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; H: round 3
+    vaesenc     xmm5, xmm5, xmm3                    ; H: round 3
     vpxor       xmm6, xmm4, [rax + 48]              ; + Rcon
     vaesenclast xmm6, xmm7, xmm6                    ; X_4
     vpxor       xmm4, xmm6, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpxor       xmm0, xmm0, xmm1
     vpxor       xmm0, xmm0, xmm4                    ; the next words
     vmovdqu     [rdi + 832], xmm0                   ; k_4
-    vaesenc     xmm1, xmm2, xmm0                    ; H: round 4
-    vpxor       xmm2, xmm5, [rax + 64]              ; + Rcon
-    vaesenclast xmm2, xmm6, xmm2                    ; X_5
-    vpxor       xmm5, xmm2, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
+    vaesenc     xmm1, xmm5, xmm0                    ; H: round 4
+    vpxor       xmm5, xmm2, [rax + 64]              ; + Rcon
+    vaesenclast xmm5, xmm6, xmm5                    ; X_5
+    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
     vpslldq     xmm9, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpxor       xmm3, xmm3, xmm4
-    vpxor       xmm3, xmm3, xmm5                    ; the next words
+    vpxor       xmm3, xmm3, xmm2                    ; the next words
     vmovdqu     [rdi + 848], xmm3                   ; k_5
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 5
     vpxor       xmm4, xmm8, [rax + 80]              ; + Rcon
-    vaesenclast xmm4, xmm2, xmm4                    ; X_6
+    vaesenclast xmm4, xmm5, xmm4                    ; X_6
     vpxor       xmm8, xmm4, xmm8                    ; SubWord + Rcon
-    vpshufb     xmm8, xmm8, [rax + 240]             ; rotated back
     vpslldq     xmm9, xmm0, 0x08
     vpxor       xmm0, xmm0, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm5
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm2
     vpxor       xmm0, xmm0, xmm8                    ; the next words
     vmovdqu     [rdi + 864], xmm0                   ; k_6
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 6
-    vpxor       xmm5, xmm7, [rax + 96]              ; + Rcon
-    vaesenclast xmm5, xmm4, xmm5                    ; X_7
-    vpxor       xmm7, xmm5, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rax + 256]             ; rotated back
-    vpslldq     xmm9, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm9                    ; w_i + w_(i-2)
-    vpsrlq      xmm8, xmm8, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm8
-    vpxor       xmm3, xmm3, xmm7                    ; the next words
+    vpxor       xmm2, xmm7, [rax + 96]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_7
+    vpxor       xmm4, xmm2, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm7, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm7, xmm8, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm7
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 880], xmm3                   ; k_7
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 7
-    vpxor       xmm8, xmm6, [rax + 112]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm8                    ; X_8
-    vpxor       xmm6, xmm5, xmm6                    ; SubWord + Rcon
-    vpslldq     xmm8, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm8                    ; w_i + w_(i-2)
-    vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm7
+    vpxor       xmm7, xmm6, [rax + 112]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm7                    ; X_8
+    vpxor       xmm6, xmm2, xmm6                    ; SubWord + Rcon
+    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
+    vpslldq     xmm7, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm7                    ; w_i + w_(i-2)
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm4
     vpxor       xmm0, xmm0, xmm6                    ; the next words
     vmovdqu     [rdi + 896], xmm0                   ; k_8
     vaesenc     xmm1, xmm1, xmm0                    ; H: round 8
-    vpxor       xmm7, xmm2, [rax + 128]             ; + Rcon
-    vaesenclast xmm5, xmm5, xmm7                    ; X_9
-    vpxor       xmm2, xmm5, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm7                    ; w_i + w_(i-2)
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpxor       xmm3, xmm3, xmm6
-    vpxor       xmm3, xmm3, xmm2                    ; the next words
+    vpxor       xmm4, xmm5, [rax + 128]             ; + Rcon
+    vaesenclast xmm2, xmm2, xmm4                    ; X_9
+    vpxor       xmm4, xmm2, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm3, 0x08
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-2)
+    vpsrlq      xmm5, xmm6, 0x20                    ; to words 0 and 2
+    vpxor       xmm3, xmm3, xmm5
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
     vmovdqu     [rdi + 912], xmm3                   ; k_9
     vaesenc     xmm1, xmm1, xmm3                    ; H: round 9
-    vpxor       xmm3, xmm4, [rax + 144]             ; + Rcon
-    vaesenclast xmm3, xmm5, xmm3                    ; X_10
-    vpxor       xmm3, xmm3, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-2)
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpxor       xmm0, xmm0, xmm2
-    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vaesenclast xmm2, xmm2, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm0, 0x08
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-2)
+    vpsrlq      xmm3, xmm4, 0x20                    ; to words 0 and 2
+    vpxor       xmm0, xmm0, xmm3
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
     vmovdqu     [rdi + 928], xmm0                   ; k_10
     vaesenclast xmm0, xmm1, xmm0                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; H
@@ -229,251 +225,232 @@ gcm128_avx2_winograd_clmul1_x16_wipe_init:
     vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
     vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
     vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; B_2 = B_1·B_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (the far half1, the far half0)
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold the far half
     vpclmulqdq  xmm3, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + the near half
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + the near half
     vinserti128 ymm0, ymm1, xmm0, 0x01              ; B_2 = B_1·B_1: B_2, B_1
-    vpclmulqdq  ymm1, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxor       ymm1, ymm1, ymm2                    ; entries of V_1: fold B
-    vpunpcklqdq ymm2, ymm0, ymm1                    ; entries of V_1: C1
-    vpunpckhqdq ymm1, ymm0, ymm1                    ; entries of V_1: C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; entries of V_1: C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; entries of V_1: C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_1: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; entries of V_1: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4                    ; entries of V_1: + HI
-    vpxor       ymm3, ymm5, ymm3                    ; entries of V_1: RES = fold(LO) + HI
-    vperm2i128  ymm0, ymm0, ymm0, 0x00              ; V_2 = B_2·V_1: in every lane
-    vpxor       ymm4, ymm0, ymm2                    ; V_2 = B_2·V_1: T = A + C1
-    vpxor       ymm5, ymm0, ymm1                    ; V_2 = B_2·V_1: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_2 = B_2·V_1: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_2 = B_2·V_1: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = B_2·V_1: U0·U1
-    vpxor       ymm4, ymm4, ymm0                    ; V_2 = B_2·V_1: LO += S
-    vpxor       ymm0, ymm5, ymm0                    ; V_2 = B_2·V_1: HI += S
-    vpxor       ymm0, ymm0, ymm3                    ; V_2 = B_2·V_1: HI minus the key terms
-    vpclmulqdq  ymm5, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_2 = B_2·V_1: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; V_2 = B_2·V_1: (LO1, LO0)
-    vpxor       ymm0, ymm4, ymm0                    ; V_2 = B_2·V_1: + HI
-    vpxor       ymm0, ymm5, ymm0                    ; V_2 = B_2·V_1: RES = fold(LO) + HI
-    vperm2i128  ymm4, ymm0, ymm0, 0x00              ; V_3 = B_4·V_1: in every lane
-    vpxor       ymm5, ymm4, ymm2                    ; V_3 = B_4·V_1: T = A + C1
-    vpxor       ymm6, ymm4, ymm1                    ; V_3 = B_4·V_1: U = A + C2
+    vperm2i128  ymm1, ymm0, ymm0, 0x00              ; V_2 = B_2·V_1: in every lane
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x00              ; V_2 = B_2·V_1: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x11              ; V_2 = B_2·V_1: A1·B1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x10              ; V_2 = B_2·V_1: A0·B1
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x01              ; V_2 = B_2·V_1: A1·B0
+    vpxor       ymm1, ymm4, ymm1                    ; V_2 = B_2·V_1: MI
+    vpclmulqdq  ymm4, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_2 = B_2·V_1: the far half0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_2 = B_2·V_1: (the far half1, the far half0)
+    vpxor       ymm1, ymm2, ymm1                    ; V_2 = B_2·V_1: + MI
+    vpxor       ymm1, ymm4, ymm1                    ; V_2 = B_2·V_1: RES = fold(the far half) + MI
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_2 = B_2·V_1: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_2 = B_2·V_1: (Y1, Y0)
+    vpxor       ymm1, ymm1, ymm3                    ; V_2 = B_2·V_1: + the near half
+    vpxor       ymm1, ymm2, ymm1                    ; V_2 = B_2·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  ymm2, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     ymm3, ymm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; entries of V_1: fold B
+    vpunpcklqdq ymm3, ymm0, ymm2                    ; entries of V_1: C1
+    vpunpckhqdq ymm0, ymm0, ymm2                    ; entries of V_1: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; entries of V_1: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; entries of V_1: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; entries of V_1: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm4                    ; entries of V_1: + HI
+    vpxor       ymm2, ymm5, ymm2                    ; entries of V_1: RES = fold(LO) + HI
+    vperm2i128  ymm4, ymm1, ymm1, 0x00              ; V_3 = B_4·V_1: in every lane
+    vpxor       ymm5, ymm4, ymm3                    ; V_3 = B_4·V_1: T = A + C1
+    vpxor       ymm6, ymm4, ymm0                    ; V_3 = B_4·V_1: U = A + C2
     vpclmulqdq  ymm7, ymm4, ymm4, 0x10              ; V_3 = B_4·V_1: A0·A1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_3 = B_4·V_1: T0·T1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_3 = B_4·V_1: U0·U1
     vpxor       ymm5, ymm5, ymm7                    ; V_3 = B_4·V_1: LO += S
     vpxor       ymm6, ymm6, ymm7                    ; V_3 = B_4·V_1: HI += S
-    vpxor       ymm6, ymm6, ymm3                    ; V_3 = B_4·V_1: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_3 = B_4·V_1: LO0·Q'
+    vpxor       ymm6, ymm6, ymm2                    ; V_3 = B_4·V_1: HI minus the key terms
+    vpclmulqdq  ymm8, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_3 = B_4·V_1: LO0·Q'
     vpshufd     ymm5, ymm5, 0x4e                    ; V_3 = B_4·V_1: (LO1, LO0)
     vpxor       ymm5, ymm5, ymm6                    ; V_3 = B_4·V_1: + HI
-    vpxor       ymm5, ymm7, ymm5                    ; V_3 = B_4·V_1: RES = fold(LO) + HI
-    vpclmulqdq  ymm6, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     ymm7, ymm0, 0x4e                    ; entries of V_2: (B1, B0)
-    vpxor       ymm6, ymm6, ymm7                    ; entries of V_2: fold B
-    vpunpcklqdq ymm7, ymm0, ymm6                    ; entries of V_2: C1
-    vpunpckhqdq ymm0, ymm0, ymm6                    ; entries of V_2: C2
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; entries of V_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; entries of V_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    vpxor       ymm5, ymm8, ymm5                    ; V_3 = B_4·V_1: RES = fold(LO) + HI
+    vpclmulqdq  ymm6, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     ymm8, ymm1, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxor       ymm6, ymm6, ymm8                    ; entries of V_2: fold B
+    vpunpcklqdq ymm8, ymm1, ymm6                    ; entries of V_2: C1
+    vpunpckhqdq ymm1, ymm1, ymm6                    ; entries of V_2: C2
+    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; entries of V_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm1, ymm1, 0x10              ; entries of V_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_2: LO0·Q'
     vpshufd     ymm6, ymm6, 0x4e                    ; entries of V_2: (LO1, LO0)
-    vpxor       ymm6, ymm6, ymm8                    ; entries of V_2: + HI
-    vpxor       ymm6, ymm9, ymm6                    ; entries of V_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm2                   ; V_1: C1
-    vmovdqu     [rdi + 480], ymm1                   ; V_1: C2
-    vperm2i128  ymm8, ymm3, ymm3, 0x81              ; V_1
-    vpxor       ymm8, ymm3, ymm8                    ; V_1: terms of lower powers
-    vmovdqa     ymm9, ymm8                          ; V_1
-    vperm2i128  ymm8, ymm9, ymm9, 0x00              ; V_1: R of the highest power
+    vpxor       ymm6, ymm6, ymm9                    ; entries of V_2: + HI
+    vpxor       ymm6, ymm10, ymm6                   ; entries of V_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm3                   ; V_1: C1
+    vmovdqu     [rdi + 480], ymm0                   ; V_1: C2
+    vperm2i128  ymm9, ymm2, ymm2, 0x81              ; V_1
+    vpxor       ymm9, ymm2, ymm9                    ; V_1: terms of lower powers
     vmovdqu     [rdi + 736], ymm9                   ; V_1: R
-    vpxor       ymm9, ymm4, ymm7                    ; V_4 = B_4·V_2: T = A + C1
-    vpxor       ymm10, ymm4, ymm0                   ; V_4 = B_4·V_2: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = B_4·V_2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; V_4 = B_4·V_2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_4 = B_4·V_2: U0·U1
-    vpxor       ymm9, ymm9, ymm4                    ; V_4 = B_4·V_2: LO += S
-    vpxor       ymm4, ymm10, ymm4                   ; V_4 = B_4·V_2: HI += S
+    vpxor       ymm10, ymm4, ymm8                   ; V_4 = B_4·V_2: T = A + C1
+    vpxor       ymm4, ymm4, ymm1                    ; V_4 = B_4·V_2: U = A + C2
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_4 = B_4·V_2: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = B_4·V_2: U0·U1
+    vpxor       ymm10, ymm10, ymm7                  ; V_4 = B_4·V_2: LO += S
+    vpxor       ymm4, ymm4, ymm7                    ; V_4 = B_4·V_2: HI += S
     vpxor       ymm4, ymm4, ymm6                    ; V_4 = B_4·V_2: HI minus the key terms
-    vpclmulqdq  ymm10, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_4 = B_4·V_2: LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; V_4 = B_4·V_2: (LO1, LO0)
-    vpxor       ymm4, ymm9, ymm4                    ; V_4 = B_4·V_2: + HI
-    vpxor       ymm4, ymm10, ymm4                   ; V_4 = B_4·V_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm9, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpclmulqdq  ymm7, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_4 = B_4·V_2: LO0·Q'
+    vpshufd     ymm10, ymm10, 0x4e                  ; V_4 = B_4·V_2: (LO1, LO0)
+    vpxor       ymm4, ymm10, ymm4                   ; V_4 = B_4·V_2: + HI
+    vpxor       ymm4, ymm7, ymm4                    ; V_4 = B_4·V_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm7, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_3: B0·Q'
     vpshufd     ymm10, ymm5, 0x4e                   ; entries of V_3: (B1, B0)
-    vpxor       ymm9, ymm9, ymm10                   ; entries of V_3: fold B
-    vpunpcklqdq ymm10, ymm5, ymm9                   ; entries of V_3: C1
-    vpunpckhqdq ymm5, ymm5, ymm9                    ; entries of V_3: C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; entries of V_3: C1[0]·C1[1]
+    vpxor       ymm7, ymm7, ymm10                   ; entries of V_3: fold B
+    vpunpcklqdq ymm10, ymm5, ymm7                   ; entries of V_3: C1
+    vpunpckhqdq ymm5, ymm5, ymm7                    ; entries of V_3: C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; entries of V_3: C1[0]·C1[1]
     vpclmulqdq  ymm11, ymm5, ymm5, 0x10             ; entries of V_3: C2[0]·C2[1]
-    vpclmulqdq  ymm12, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_3: LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_3: (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm11                   ; entries of V_3: + HI
-    vpxor       ymm9, ymm12, ymm9                   ; entries of V_3: RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm7                   ; V_2: C1
-    vmovdqu     [rdi + 448], ymm0                   ; V_2: C2
-    vperm2i128  ymm11, ymm6, ymm6, 0x81             ; V_2
+    vpclmulqdq  ymm12, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; entries of V_3: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm11                   ; entries of V_3: + HI
+    vpxor       ymm7, ymm12, ymm7                   ; entries of V_3: RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm8                   ; V_2: C1
+    vmovdqu     [rdi + 448], ymm1                   ; V_2: C2
+    vperm2i128  ymm11, ymm6, ymm2, 0x21             ; V_2
     vpxor       ymm11, ymm6, ymm11                  ; V_2: terms of lower powers
-    vpxor       ymm8, ymm11, ymm8                   ; V_2: R_i
-    vmovdqa     ymm11, ymm8                         ; V_2
-    vperm2i128  ymm8, ymm11, ymm11, 0x00            ; V_2: R of the highest power
-    vmovdqu     [rdi + 704], ymm11                  ; V_2: R
+    vpxor       ymm9, ymm11, ymm9                   ; V_2: R_i
+    vmovdqu     [rdi + 704], ymm9                   ; V_2: R
     vperm2i128  ymm11, ymm4, ymm4, 0x00             ; V_5 = B_8·V_1: in every lane
-    vpxor       ymm2, ymm11, ymm2                   ; V_5 = B_8·V_1: T = A + C1
-    vpxor       ymm1, ymm11, ymm1                   ; V_5 = B_8·V_1: U = A + C2
+    vpxor       ymm3, ymm11, ymm3                   ; V_5 = B_8·V_1: T = A + C1
+    vpxor       ymm0, ymm11, ymm0                   ; V_5 = B_8·V_1: U = A + C2
     vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_5 = B_8·V_1: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_5 = B_8·V_1: T0·T1
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; V_5 = B_8·V_1: U0·U1
-    vpxor       ymm2, ymm2, ymm12                   ; V_5 = B_8·V_1: LO += S
-    vpxor       ymm1, ymm1, ymm12                   ; V_5 = B_8·V_1: HI += S
-    vpxor       ymm1, ymm1, ymm3                    ; V_5 = B_8·V_1: HI minus the key terms
-    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_5 = B_8·V_1: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; V_5 = B_8·V_1: (LO1, LO0)
-    vpxor       ymm1, ymm2, ymm1                    ; V_5 = B_8·V_1: + HI
-    vpxor       ymm1, ymm3, ymm1                    ; V_5 = B_8·V_1: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_5 = B_8·V_1: T0·T1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_5 = B_8·V_1: U0·U1
+    vpxor       ymm3, ymm3, ymm12                   ; V_5 = B_8·V_1: LO += S
+    vpxor       ymm0, ymm0, ymm12                   ; V_5 = B_8·V_1: HI += S
+    vpxor       ymm0, ymm0, ymm2                    ; V_5 = B_8·V_1: HI minus the key terms
+    vpclmulqdq  ymm2, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_5 = B_8·V_1: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_5 = B_8·V_1: (LO1, LO0)
+    vpxor       ymm0, ymm3, ymm0                    ; V_5 = B_8·V_1: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; V_5 = B_8·V_1: RES = fold(LO) + HI
     vpclmulqdq  ymm2, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_4: B0·Q'
     vpshufd     ymm3, ymm4, 0x4e                    ; entries of V_4: (B1, B0)
     vpxor       ymm2, ymm2, ymm3                    ; entries of V_4: fold B
     vpunpcklqdq ymm3, ymm4, ymm2                    ; entries of V_4: C1
     vpunpckhqdq ymm2, ymm4, ymm2                    ; entries of V_4: C2
     vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; entries of V_4: C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm2, ymm2, 0x10             ; entries of V_4: C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    vpclmulqdq  ymm13, ymm2, ymm2, 0x10             ; entries of V_4: C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_4: LO0·Q'
     vpshufd     ymm4, ymm4, 0x4e                    ; entries of V_4: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm12                   ; entries of V_4: + HI
-    vpxor       ymm4, ymm13, ymm4                   ; entries of V_4: RES = fold(LO) + HI
+    vpxor       ymm4, ymm4, ymm13                   ; entries of V_4: + HI
+    vpxor       ymm4, ymm14, ymm4                   ; entries of V_4: RES = fold(LO) + HI
     vmovdqu     [rdi + 160], ymm10                  ; V_3: C1
     vmovdqu     [rdi + 416], ymm5                   ; V_3: C2
-    vperm2i128  ymm12, ymm9, ymm9, 0x81             ; V_3
-    vpxor       ymm12, ymm9, ymm12                  ; V_3: terms of lower powers
-    vpxor       ymm8, ymm12, ymm8                   ; V_3: R_i
-    vmovdqa     ymm12, ymm8                         ; V_3
-    vperm2i128  ymm8, ymm12, ymm12, 0x00            ; V_3: R of the highest power
-    vmovdqu     [rdi + 672], ymm12                  ; V_3: R
-    vpxor       ymm7, ymm11, ymm7                   ; V_6 = B_8·V_2: T = A + C1
-    vpxor       ymm0, ymm11, ymm0                   ; V_6 = B_8·V_2: U = A + C2
-    vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_6 = B_8·V_2: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_6 = B_8·V_2: T0·T1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_6 = B_8·V_2: U0·U1
-    vpxor       ymm7, ymm7, ymm12                   ; V_6 = B_8·V_2: LO += S
-    vpxor       ymm0, ymm0, ymm12                   ; V_6 = B_8·V_2: HI += S
-    vpxor       ymm0, ymm0, ymm6                    ; V_6 = B_8·V_2: HI minus the key terms
-    vpclmulqdq  ymm6, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_6 = B_8·V_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e                    ; V_6 = B_8·V_2: (LO1, LO0)
-    vpxor       ymm0, ymm7, ymm0                    ; V_6 = B_8·V_2: + HI
-    vpxor       ymm0, ymm6, ymm0                    ; V_6 = B_8·V_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm6, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_5: B0·Q'
-    vpshufd     ymm7, ymm1, 0x4e                    ; entries of V_5: (B1, B0)
-    vpxor       ymm6, ymm6, ymm7                    ; entries of V_5: fold B
-    vpunpcklqdq ymm7, ymm1, ymm6                    ; entries of V_5: C1
-    vpunpckhqdq ymm1, ymm1, ymm6                    ; entries of V_5: C2
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; entries of V_5: C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm1, ymm1, 0x10             ; entries of V_5: C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    vperm2i128  ymm13, ymm7, ymm6, 0x21             ; V_3
+    vpxor       ymm13, ymm7, ymm13                  ; V_3: terms of lower powers
+    vpxor       ymm9, ymm13, ymm9                   ; V_3: R_i
+    vmovdqu     [rdi + 672], ymm9                   ; V_3: R
+    vpxor       ymm8, ymm11, ymm8                   ; V_6 = B_8·V_2: T = A + C1
+    vpxor       ymm1, ymm11, ymm1                   ; V_6 = B_8·V_2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_6 = B_8·V_2: T0·T1
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; V_6 = B_8·V_2: U0·U1
+    vpxor       ymm8, ymm8, ymm12                   ; V_6 = B_8·V_2: LO += S
+    vpxor       ymm1, ymm1, ymm12                   ; V_6 = B_8·V_2: HI += S
+    vpxor       ymm1, ymm1, ymm6                    ; V_6 = B_8·V_2: HI minus the key terms
+    vpclmulqdq  ymm6, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_6 = B_8·V_2: LO0·Q'
+    vpshufd     ymm8, ymm8, 0x4e                    ; V_6 = B_8·V_2: (LO1, LO0)
+    vpxor       ymm1, ymm8, ymm1                    ; V_6 = B_8·V_2: + HI
+    vpxor       ymm1, ymm6, ymm1                    ; V_6 = B_8·V_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm6, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     ymm8, ymm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxor       ymm6, ymm6, ymm8                    ; entries of V_5: fold B
+    vpunpcklqdq ymm8, ymm0, ymm6                    ; entries of V_5: C1
+    vpunpckhqdq ymm0, ymm0, ymm6                    ; entries of V_5: C2
+    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; entries of V_5: C1[0]·C1[1]
+    vpclmulqdq  ymm13, ymm0, ymm0, 0x10             ; entries of V_5: C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_5: LO0·Q'
     vpshufd     ymm6, ymm6, 0x4e                    ; entries of V_5: (LO1, LO0)
-    vpxor       ymm6, ymm6, ymm12                   ; entries of V_5: + HI
-    vpxor       ymm6, ymm13, ymm6                   ; entries of V_5: RES = fold(LO) + HI
+    vpxor       ymm6, ymm6, ymm13                   ; entries of V_5: + HI
+    vpxor       ymm6, ymm14, ymm6                   ; entries of V_5: RES = fold(LO) + HI
     vmovdqu     [rdi + 128], ymm3                   ; V_4: C1
     vmovdqu     [rdi + 384], ymm2                   ; V_4: C2
-    vperm2i128  ymm12, ymm4, ymm4, 0x81             ; V_4
-    vpxor       ymm12, ymm4, ymm12                  ; V_4: terms of lower powers
-    vpxor       ymm8, ymm12, ymm8                   ; V_4: R_i
-    vmovdqa     ymm12, ymm8                         ; V_4
-    vperm2i128  ymm8, ymm12, ymm12, 0x00            ; V_4: R of the highest power
-    vmovdqu     [rdi + 640], ymm12                  ; V_4: R
+    vperm2i128  ymm13, ymm4, ymm7, 0x21             ; V_4
+    vpxor       ymm13, ymm4, ymm13                  ; V_4: terms of lower powers
+    vpxor       ymm9, ymm13, ymm9                   ; V_4: R_i
+    vmovdqu     [rdi + 640], ymm9                   ; V_4: R
     vpxor       ymm10, ymm11, ymm10                 ; V_7 = B_8·V_3: T = A + C1
     vpxor       ymm5, ymm11, ymm5                   ; V_7 = B_8·V_3: U = A + C2
-    vpclmulqdq  ymm12, ymm11, ymm11, 0x10           ; V_7 = B_8·V_3: A0·A1
     vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_7 = B_8·V_3: T0·T1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_7 = B_8·V_3: U0·U1
     vpxor       ymm10, ymm10, ymm12                 ; V_7 = B_8·V_3: LO += S
     vpxor       ymm5, ymm5, ymm12                   ; V_7 = B_8·V_3: HI += S
-    vpxor       ymm5, ymm5, ymm9                    ; V_7 = B_8·V_3: HI minus the key terms
-    vpclmulqdq  ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_7 = B_8·V_3: LO0·Q'
+    vpxor       ymm5, ymm5, ymm7                    ; V_7 = B_8·V_3: HI minus the key terms
+    vpclmulqdq  ymm7, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_7 = B_8·V_3: LO0·Q'
     vpshufd     ymm10, ymm10, 0x4e                  ; V_7 = B_8·V_3: (LO1, LO0)
     vpxor       ymm5, ymm10, ymm5                   ; V_7 = B_8·V_3: + HI
-    vpxor       ymm5, ymm9, ymm5                    ; V_7 = B_8·V_3: RES = fold(LO) + HI
-    vpclmulqdq  ymm9, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     ymm10, ymm0, 0x4e                   ; entries of V_6: (B1, B0)
-    vpxor       ymm9, ymm9, ymm10                   ; entries of V_6: fold B
-    vpunpcklqdq ymm10, ymm0, ymm9                   ; entries of V_6: C1
-    vpunpckhqdq ymm0, ymm0, ymm9                    ; entries of V_6: C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; entries of V_6: C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm0, ymm0, 0x10             ; entries of V_6: C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_6: LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_6: (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12                   ; entries of V_6: + HI
-    vpxor       ymm9, ymm13, ymm9                   ; entries of V_6: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], ymm7                    ; V_5: C1
-    vmovdqu     [rdi + 352], ymm1                   ; V_5: C2
-    vperm2i128  ymm1, ymm6, ymm6, 0x81              ; V_5
-    vpxor       ymm1, ymm6, ymm1                    ; V_5: terms of lower powers
-    vpxor       ymm8, ymm1, ymm8                    ; V_5: R_i
-    vmovdqa     ymm1, ymm8                          ; V_5
-    vperm2i128  ymm8, ymm1, ymm1, 0x00              ; V_5: R of the highest power
-    vmovdqu     [rdi + 608], ymm1                   ; V_5: R
-    vpxor       ymm1, ymm11, ymm3                   ; V_8 = B_8·V_4: T = A + C1
+    vpxor       ymm5, ymm7, ymm5                    ; V_7 = B_8·V_3: RES = fold(LO) + HI
+    vpclmulqdq  ymm7, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     ymm10, ymm1, 0x4e                   ; entries of V_6: (B1, B0)
+    vpxor       ymm7, ymm7, ymm10                   ; entries of V_6: fold B
+    vpunpcklqdq ymm10, ymm1, ymm7                   ; entries of V_6: C1
+    vpunpckhqdq ymm1, ymm1, ymm7                    ; entries of V_6: C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; entries of V_6: C1[0]·C1[1]
+    vpclmulqdq  ymm13, ymm1, ymm1, 0x10             ; entries of V_6: C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; entries of V_6: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm13                   ; entries of V_6: + HI
+    vpxor       ymm7, ymm14, ymm7                   ; entries of V_6: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], ymm8                    ; V_5: C1
+    vmovdqu     [rdi + 352], ymm0                   ; V_5: C2
+    vperm2i128  ymm0, ymm6, ymm4, 0x21              ; V_5
+    vpxor       ymm0, ymm6, ymm0                    ; V_5: terms of lower powers
+    vpxor       ymm0, ymm0, ymm9                    ; V_5: R_i
+    vmovdqu     [rdi + 608], ymm0                   ; V_5: R
+    vpxor       ymm3, ymm11, ymm3                   ; V_8 = B_8·V_4: T = A + C1
     vpxor       ymm2, ymm11, ymm2                   ; V_8 = B_8·V_4: U = A + C2
-    vpclmulqdq  ymm3, ymm11, ymm11, 0x10            ; V_8 = B_8·V_4: A0·A1
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; V_8 = B_8·V_4: T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_8 = B_8·V_4: T0·T1
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_8 = B_8·V_4: U0·U1
-    vpxor       ymm1, ymm1, ymm3                    ; V_8 = B_8·V_4: LO += S
-    vpxor       ymm2, ymm2, ymm3                    ; V_8 = B_8·V_4: HI += S
+    vpxor       ymm3, ymm3, ymm12                   ; V_8 = B_8·V_4: LO += S
+    vpxor       ymm2, ymm2, ymm12                   ; V_8 = B_8·V_4: HI += S
     vpxor       ymm2, ymm2, ymm4                    ; V_8 = B_8·V_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_8 = B_8·V_4: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; V_8 = B_8·V_4: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2                    ; V_8 = B_8·V_4: + HI
-    vpxor       ymm1, ymm3, ymm1                    ; V_8 = B_8·V_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_7: B0·Q'
-    vpshufd     ymm3, ymm5, 0x4e                    ; entries of V_7: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3                    ; entries of V_7: fold B
-    vpunpcklqdq ymm3, ymm5, ymm2                    ; entries of V_7: C1
-    vpunpckhqdq ymm2, ymm5, ymm2                    ; entries of V_7: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; entries of V_7: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; entries of V_7: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_7: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e                    ; entries of V_7: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5                    ; entries of V_7: + HI
-    vpxor       ymm4, ymm6, ymm4                    ; entries of V_7: RES = fold(LO) + HI
+    vpclmulqdq  ymm4, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; V_8 = B_8·V_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_8 = B_8·V_4: (LO1, LO0)
+    vpxor       ymm2, ymm3, ymm2                    ; V_8 = B_8·V_4: + HI
+    vpxor       ymm2, ymm4, ymm2                    ; V_8 = B_8·V_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     ymm4, ymm5, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; entries of V_7: fold B
+    vpunpcklqdq ymm4, ymm5, ymm3                    ; entries of V_7: C1
+    vpunpckhqdq ymm3, ymm5, ymm3                    ; entries of V_7: C2
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; entries of V_7: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm3, ymm3, 0x10              ; entries of V_7: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; entries of V_7: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm8                    ; entries of V_7: + HI
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_7: RES = fold(LO) + HI
     vmovdqu     [rdi + 64], ymm10                   ; V_6: C1
-    vmovdqu     [rdi + 320], ymm0                   ; V_6: C2
-    vperm2i128  ymm0, ymm9, ymm9, 0x81              ; V_6
-    vpxor       ymm0, ymm9, ymm0                    ; V_6: terms of lower powers
-    vpxor       ymm8, ymm0, ymm8                    ; V_6: R_i
-    vmovdqa     ymm0, ymm8                          ; V_6
-    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_6: R of the highest power
+    vmovdqu     [rdi + 320], ymm1                   ; V_6: C2
+    vperm2i128  ymm1, ymm7, ymm6, 0x21              ; V_6
+    vpxor       ymm1, ymm7, ymm1                    ; V_6: terms of lower powers
+    vpxor       ymm0, ymm1, ymm0                    ; V_6: R_i
     vmovdqu     [rdi + 576], ymm0                   ; V_6: R
-    vmovdqu     [rdi + 32], ymm3                    ; V_7: C1
-    vmovdqu     [rdi + 288], ymm2                   ; V_7: C2
-    vperm2i128  ymm0, ymm4, ymm4, 0x81              ; V_7
-    vpxor       ymm0, ymm4, ymm0                    ; V_7: terms of lower powers
-    vpxor       ymm8, ymm0, ymm8                    ; V_7: R_i
-    vmovdqa     ymm0, ymm8                          ; V_7
-    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_7: R of the highest power
+    vmovdqu     [rdi + 32], ymm4                    ; V_7: C1
+    vmovdqu     [rdi + 288], ymm3                   ; V_7: C2
+    vperm2i128  ymm1, ymm5, ymm7, 0x21              ; V_7
+    vpxor       ymm1, ymm5, ymm1                    ; V_7: terms of lower powers
+    vpxor       ymm0, ymm1, ymm0                    ; V_7: R_i
     vmovdqu     [rdi + 544], ymm0                   ; V_7: R
-    vpclmulqdq  ymm0, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     ymm2, ymm1, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxor       ymm0, ymm0, ymm2                    ; entries of V_8: fold B
-    vpunpcklqdq ymm2, ymm1, ymm0                    ; entries of V_8: C1
-    vpunpckhqdq ymm0, ymm1, ymm0                    ; entries of V_8: C2
-    vpclmulqdq  ymm1, ymm2, ymm2, 0x10              ; entries of V_8: C1[0]·C1[1]
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; entries of V_8: C2[0]·C2[1]
-    vpclmulqdq  ymm4, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_8: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; entries of V_8: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm3                    ; entries of V_8: + HI
-    vpxor       ymm1, ymm4, ymm1                    ; entries of V_8: RES = fold(LO) + HI
-    vmovdqu     [rdi], ymm2                         ; V_8: C1
-    vmovdqu     [rdi + 256], ymm0                   ; V_8: C2
-    vperm2i128  ymm0, ymm1, ymm1, 0x81              ; V_8
-    vpxor       ymm0, ymm1, ymm0                    ; V_8: terms of lower powers
-    vpxor       ymm8, ymm0, ymm8                    ; V_8: R_i
-    vmovdqa     ymm0, ymm8                          ; V_8
-    vperm2i128  ymm8, ymm0, ymm0, 0x00              ; V_8: R of the highest power
+    vpclmulqdq  ymm1, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     ymm3, ymm2, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxor       ymm1, ymm1, ymm3                    ; entries of V_8: fold B
+    vpunpcklqdq ymm3, ymm2, ymm1                    ; entries of V_8: C1
+    vpunpckhqdq ymm1, ymm2, ymm1                    ; entries of V_8: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; entries of V_8: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; entries of V_8: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; entries of V_8: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm4                    ; entries of V_8: + HI
+    vpxor       ymm2, ymm6, ymm2                    ; entries of V_8: RES = fold(LO) + HI
+    vmovdqu     [rdi], ymm3                         ; V_8: C1
+    vmovdqu     [rdi + 256], ymm1                   ; V_8: C2
+    vperm2i128  ymm1, ymm2, ymm5, 0x21              ; V_8
+    vpxor       ymm1, ymm2, ymm1                    ; V_8: terms of lower powers
+    vpxor       ymm0, ymm1, ymm0                    ; V_8: R_i
     vmovdqu     [rdi + 512], ymm0                   ; V_8: R
     vpxor       xmm0, xmm0, xmm0                    ; wipe
     vpxor       xmm1, xmm1, xmm1                    ; wipe
@@ -489,6 +466,7 @@ gcm128_avx2_winograd_clmul1_x16_wipe_init:
     vpxor       xmm11, xmm11, xmm11                 ; wipe
     vpxor       xmm12, xmm12, xmm12                 ; wipe
     vpxor       xmm13, xmm13, xmm13                 ; wipe
+    vpxor       xmm14, xmm14, xmm14                 ; wipe
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

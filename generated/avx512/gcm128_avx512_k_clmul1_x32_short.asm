@@ -79,7 +79,7 @@ gcm128_avx512_k_clmul1_x32_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_avx512_k_clmul1_x32_short_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_avx512_k_clmul1_x32_short_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -143,102 +143,98 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpshufb     xmm2, xmm2, [rax + 176]             ; X_-2
     vpshufb     xmm0, xmm0, [rax + 192]             ; X_-1
     vpshufb     xmm3, xmm8, [rax + 208]             ; X_0
-    vpxorq      xmm4, xmm1, [rax]                   ; + Rcon
-    vaesenclast xmm4, xmm3, xmm4                    ; X_1
-    vpxorq      xmm1, xmm4, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
+    vaesenclast xmm4, xmm3, [rax]                   ; SubWord + Rcon
+    vpxorq      xmm1, xmm4, xmm1                    ; X_1
+    vpshufb     xmm4, xmm4, [rax + 256]             ; rotated back
     vpslldq     xmm5, xmm8, 0x04
     vpxorq      xmm9, xmm8, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm9, 0x08
-    vpternlogq  xmm9, xmm5, xmm1, 0x96              ; the next words
+    vpternlogq  xmm9, xmm5, xmm4, 0x96              ; the next words
     vmovdqu64   [rdi + 1296], xmm9                  ; k_1
     vaesenc     xmm5, xmm8, xmm9                    ; H: round 1
     vpxorq      xmm6, xmm2, [rax + 16]              ; + Rcon
-    vaesenclast xmm6, xmm4, xmm6                    ; X_2
+    vaesenclast xmm6, xmm1, xmm6                    ; X_2
     vpxorq      xmm2, xmm6, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
     vpslldq     xmm7, xmm8, 0x08
-    vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm8, xmm7, xmm1, 0x96
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm8, xmm7, xmm4, 0x96
     vpxorq      xmm8, xmm8, xmm2                    ; the next words
     vmovdqu64   [rdi + 1312], xmm8                  ; k_2
-    vaesenc     xmm1, xmm5, xmm8                    ; H: round 2
+    vaesenc     xmm4, xmm5, xmm8                    ; H: round 2
     vpxorq      xmm5, xmm0, [rax + 32]              ; + Rcon
     vaesenclast xmm5, xmm6, xmm5                    ; X_3
     vpxorq      xmm0, xmm5, xmm0                    ; SubWord + Rcon
-    vpshufb     xmm0, xmm0, [rax + 256]             ; rotated back
+    vpshufb     xmm0, xmm0, [rax + 224]             ; rotated back
     vpslldq     xmm7, xmm9, 0x08
     vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
     vpternlogq  xmm9, xmm7, xmm2, 0x96
     vpxorq      xmm9, xmm9, xmm0                    ; the next words
     vmovdqu64   [rdi + 1328], xmm9                  ; k_3
-    vaesenc     xmm1, xmm1, xmm9                    ; H: round 3
-    vpxorq      xmm2, xmm3, [rax + 48]              ; + Rcon
-    vaesenclast xmm2, xmm5, xmm2                    ; X_4
-    vpxorq      xmm3, xmm2, xmm3                    ; SubWord + Rcon
+    vaesenc     xmm2, xmm4, xmm9                    ; H: round 3
+    vpxorq      xmm4, xmm3, [rax + 48]              ; + Rcon
+    vaesenclast xmm4, xmm5, xmm4                    ; X_4
+    vpxorq      xmm3, xmm4, xmm3                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
     vpslldq     xmm7, xmm8, 0x08
     vpsrlq      xmm0, xmm0, 0x20                    ; to words 0 and 2
     vpternlogq  xmm8, xmm7, xmm0, 0x96
     vpxorq      xmm8, xmm8, xmm3                    ; the next words
     vmovdqu64   [rdi + 1344], xmm8                  ; k_4
-    vaesenc     xmm0, xmm1, xmm8                    ; H: round 4
-    vpxorq      xmm1, xmm4, [rax + 64]              ; + Rcon
-    vaesenclast xmm1, xmm2, xmm1                    ; X_5
-    vpxorq      xmm4, xmm1, xmm4                    ; SubWord + Rcon
-    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vaesenc     xmm0, xmm2, xmm8                    ; H: round 4
+    vpxorq      xmm2, xmm1, [rax + 64]              ; + Rcon
+    vaesenclast xmm2, xmm4, xmm2                    ; X_5
+    vpxorq      xmm1, xmm2, xmm1                    ; SubWord + Rcon
+    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
     vpslldq     xmm7, xmm9, 0x08
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpternlogq  xmm9, xmm7, xmm3, 0x96
-    vpxorq      xmm9, xmm9, xmm4                    ; the next words
+    vpxorq      xmm9, xmm9, xmm1                    ; the next words
     vmovdqu64   [rdi + 1360], xmm9                  ; k_5
     vaesenc     xmm0, xmm0, xmm9                    ; H: round 5
     vpxorq      xmm3, xmm6, [rax + 80]              ; + Rcon
-    vaesenclast xmm3, xmm1, xmm3                    ; X_6
+    vaesenclast xmm3, xmm2, xmm3                    ; X_6
     vpxorq      xmm6, xmm3, xmm6                    ; SubWord + Rcon
-    vpshufb     xmm6, xmm6, [rax + 240]             ; rotated back
     vpslldq     xmm7, xmm8, 0x08
-    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm8, xmm7, xmm4, 0x96
-    vpxorq      xmm8, xmm8, xmm6                    ; the next words
-    vmovdqu64   [rdi + 1376], xmm8                  ; k_6
-    vaesenc     xmm0, xmm0, xmm8                    ; H: round 6
-    vpxorq      xmm4, xmm5, [rax + 96]              ; + Rcon
-    vaesenclast xmm4, xmm3, xmm4                    ; X_7
-    vpxorq      xmm5, xmm4, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 256]             ; rotated back
-    vpslldq     xmm7, xmm9, 0x08
-    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm9, xmm7, xmm6, 0x96
-    vpxorq      xmm7, xmm9, xmm5                    ; the next words
-    vmovdqu64   [rdi + 1392], xmm7                  ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; H: round 7
-    vpxorq      xmm6, xmm2, [rax + 112]             ; + Rcon
-    vaesenclast xmm4, xmm4, xmm6                    ; X_8
-    vpxorq      xmm2, xmm4, xmm2                    ; SubWord + Rcon
-    vpslldq     xmm6, xmm8, 0x08
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm8, xmm6, xmm5, 0x96
-    vpxorq      xmm6, xmm8, xmm2                    ; the next words
-    vmovdqu64   [rdi + 1408], xmm6                  ; k_8
-    vaesenc     xmm0, xmm0, xmm6                    ; H: round 8
-    vpxorq      xmm5, xmm1, [rax + 128]             ; + Rcon
-    vaesenclast xmm4, xmm4, xmm5                    ; X_9
-    vpxorq      xmm1, xmm4, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 224]             ; rotated back
-    vpslldq     xmm5, xmm7, 0x08
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm7, xmm5, xmm2, 0x96
-    vpxorq      xmm2, xmm7, xmm1                    ; the next words
-    vmovdqu64   [rdi + 1424], xmm2                  ; k_9
-    vaesenc     xmm0, xmm0, xmm2                    ; H: round 9
-    vpxorq      xmm2, xmm3, [rax + 144]             ; + Rcon
-    vaesenclast xmm2, xmm4, xmm2                    ; X_10
-    vpxorq      xmm2, xmm2, xmm3                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
-    vpslldq     xmm3, xmm6, 0x08
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm6, xmm3, xmm1, 0x96
-    vpxorq      xmm1, xmm6, xmm2                    ; the next words
+    vpternlogq  xmm8, xmm7, xmm1, 0x96
+    vpxorq      xmm7, xmm8, xmm6                    ; the next words
+    vmovdqu64   [rdi + 1376], xmm7                  ; k_6
+    vaesenc     xmm0, xmm0, xmm7                    ; H: round 6
+    vpxorq      xmm1, xmm5, [rax + 96]              ; + Rcon
+    vaesenclast xmm1, xmm3, xmm1                    ; X_7
+    vpxorq      xmm3, xmm1, xmm5                    ; SubWord + Rcon
+    vpshufb     xmm3, xmm3, [rax + 224]             ; rotated back
+    vpslldq     xmm5, xmm9, 0x08
+    vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm9, xmm5, xmm6, 0x96
+    vpxorq      xmm6, xmm9, xmm3                    ; the next words
+    vmovdqu64   [rdi + 1392], xmm6                  ; k_7
+    vaesenc     xmm0, xmm0, xmm6                    ; H: round 7
+    vpxorq      xmm5, xmm4, [rax + 112]             ; + Rcon
+    vaesenclast xmm1, xmm1, xmm5                    ; X_8
+    vpxorq      xmm4, xmm1, xmm4                    ; SubWord + Rcon
+    vpshufb     xmm4, xmm4, [rax + 240]             ; rotated back
+    vpslldq     xmm5, xmm7, 0x08
+    vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm7, xmm5, xmm3, 0x96
+    vpxorq      xmm5, xmm7, xmm4                    ; the next words
+    vmovdqu64   [rdi + 1408], xmm5                  ; k_8
+    vaesenc     xmm0, xmm0, xmm5                    ; H: round 8
+    vpxorq      xmm3, xmm2, [rax + 128]             ; + Rcon
+    vaesenclast xmm1, xmm1, xmm3                    ; X_9
+    vpxorq      xmm2, xmm1, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 256]             ; rotated back
+    vpslldq     xmm3, xmm6, 0x08
+    vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm6, xmm3, xmm4, 0x96
+    vpxorq      xmm3, xmm6, xmm2                    ; the next words
+    vmovdqu64   [rdi + 1424], xmm3                  ; k_9
+    vaesenc     xmm0, xmm0, xmm3                    ; H: round 9
+    vaesenclast xmm1, xmm1, [rax + 144]             ; SubWord + Rcon
+    vpslldq     xmm3, xmm5, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm5, xmm3, xmm2, 0x96
+    vpxorq      xmm1, xmm5, xmm1                    ; the next words
     vmovdqu64   [rdi + 1440], xmm1                  ; k_10
     vaesenclast xmm0, xmm0, xmm1                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; H
@@ -251,53 +247,54 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
     vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
     vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (the far half1, the far half0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold the far half
     vpclmulqdq  xmm3, xmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
-    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm2, xmm4, xmm2                    ; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + HI
-    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpxorq      xmm3, xmm4, xmm3                    ; B_3 = B_2·B_1: LO += it
-    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_3 = B_2·B_1: + HI
-    vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm6, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: the far half0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (the far half1, the far half0)
+    vpternlogq  xmm6, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + MI
+    vpxorq      xmm2, xmm5, xmm6                    ; B_3 = B_2·B_1: RES = fold(the far half) + MI
+    vpclmulqdq  xmm4, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
+    vpclmulqdq  xmm5, xmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: the far half0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (the far half1, the far half0)
+    vpxorq      xmm3, xmm5, xmm3                    ; B_4 = B_2·B_2: fold the far half
+    vpclmulqdq  xmm5, xmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + the near half
     vpxorq      xmm4, xmm4, xmm4                    ; V_1
     vinserti64x2 zmm0, zmm4, xmm0, 0x03             ; V_1
     vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; V_1
-    vinserti64x2 zmm0, zmm0, xmm3, 0x01             ; V_1
-    vpxorq      zmm0, zmm0, zmm2                    ; V_1: B_4, B_3, B_2, B_1
-    vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; entries of V_1: fold B
-    vshufi64x2  zmm2, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x00              ; V_2 = B_4·V_1: A0·K0
-    vpclmulqdq  zmm5, zmm2, zmm1, 0x10              ; V_2 = B_4·V_1: A0·K1
-    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_2 = B_4·V_1: A1·B0
-    vpclmulqdq  zmm2, zmm2, zmm0, 0x11              ; V_2 = B_4·V_1: A1·B1
-    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = B_4·V_1: LO += it
-    vpclmulqdq  zmm4, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = B_4·V_1: (LO1, LO0)
-    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; V_2 = B_4·V_1: + HI
-    vpxorq      zmm2, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(LO) + HI
-    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; V_3 = B_8·V_1: in every lane
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x00              ; V_3 = B_8·V_1: A0·K0
-    vpclmulqdq  zmm7, zmm3, zmm1, 0x10              ; V_3 = B_8·V_1: A0·K1
+    vinserti64x2 zmm0, zmm0, xmm2, 0x01             ; V_1
+    vpxorq      zmm0, zmm0, zmm3                    ; V_1: B_4, B_3, B_2, B_1
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x00              ; V_2 = B_4·V_1: A0·B0
+    vpclmulqdq  zmm3, zmm0, zmm1, 0x11              ; V_2 = B_4·V_1: A1·B1
+    vpclmulqdq  zmm5, zmm0, zmm1, 0x10              ; V_2 = B_4·V_1: A0·B1
+    vpclmulqdq  zmm1, zmm0, zmm1, 0x01              ; V_2 = B_4·V_1: A1·B0
+    vpclmulqdq  zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: the far half0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_2 = B_4·V_1: (the far half1, the far half0)
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_2 = B_4·V_1: + MI
+    vpxorq      zmm1, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(the far half) + MI
+    vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_2 = B_4·V_1: (Y1, Y0)
+    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; V_2 = B_4·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; entries of V_1: fold B
+    vshufi64x2  zmm3, zmm1, zmm1, 0x00              ; V_3 = B_8·V_1: in every lane
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x00              ; V_3 = B_8·V_1: A0·K0
+    vpclmulqdq  zmm7, zmm3, zmm2, 0x10              ; V_3 = B_8·V_1: A0·K1
     vpclmulqdq  zmm5, zmm3, zmm0, 0x01              ; V_3 = B_8·V_1: A1·B0
     vpclmulqdq  zmm6, zmm3, zmm0, 0x11              ; V_3 = B_8·V_1: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; V_3 = B_8·V_1: LO += it
@@ -305,15 +302,15 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = B_8·V_1: (LO1, LO0)
     vpternlogq  zmm7, zmm6, zmm4, 0x96              ; V_3 = B_8·V_1: + HI
     vpxorq      zmm4, zmm5, zmm7                    ; V_3 = B_8·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     zmm6, zmm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpclmulqdq  zmm5, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     zmm6, zmm1, 0x4e                    ; entries of V_2: (B1, B0)
     vpxorq      zmm5, zmm5, zmm6                    ; entries of V_2: fold B
     vmovdqu64   [rdi + 512], zmm0                   ; V_1: B
-    vmovdqu64   [rdi + 1152], zmm1                  ; V_1: K
+    vmovdqu64   [rdi + 1152], zmm2                  ; V_1: K
     vpclmulqdq  zmm6, zmm3, zmm5, 0x00              ; V_4 = B_8·V_2: A0·K0
     vpclmulqdq  zmm8, zmm3, zmm5, 0x10              ; V_4 = B_8·V_2: A0·K1
-    vpclmulqdq  zmm7, zmm3, zmm2, 0x01              ; V_4 = B_8·V_2: A1·B0
-    vpclmulqdq  zmm3, zmm3, zmm2, 0x11              ; V_4 = B_8·V_2: A1·B1
+    vpclmulqdq  zmm7, zmm3, zmm1, 0x01              ; V_4 = B_8·V_2: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm1, 0x11              ; V_4 = B_8·V_2: A1·B1
     vpxorq      zmm6, zmm6, zmm7                    ; V_4 = B_8·V_2: LO += it
     vpclmulqdq  zmm7, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_4 = B_8·V_2: LO0·Q'
     vpshufd     zmm6, zmm6, 0x4e                    ; V_4 = B_8·V_2: (LO1, LO0)
@@ -322,37 +319,37 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm6, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_3: B0·Q'
     vpshufd     zmm7, zmm4, 0x4e                    ; entries of V_3: (B1, B0)
     vpxorq      zmm6, zmm6, zmm7                    ; entries of V_3: fold B
-    vmovdqu64   [rdi + 448], zmm2                   ; V_2: B
+    vmovdqu64   [rdi + 448], zmm1                   ; V_2: B
     vmovdqu64   [rdi + 1088], zmm5                  ; V_2: K
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; V_5 = B_16·V_1: in every lane
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_5 = B_16·V_1: A0·K0
-    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_5 = B_16·V_1: A0·K1
-    vpclmulqdq  zmm1, zmm7, zmm0, 0x01              ; V_5 = B_16·V_1: A1·B0
+    vpclmulqdq  zmm8, zmm7, zmm2, 0x00              ; V_5 = B_16·V_1: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_5 = B_16·V_1: A0·K1
+    vpclmulqdq  zmm2, zmm7, zmm0, 0x01              ; V_5 = B_16·V_1: A1·B0
     vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_5 = B_16·V_1: A1·B1
-    vpxorq      zmm1, zmm8, zmm1                    ; V_5 = B_16·V_1: LO += it
-    vpclmulqdq  zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
-    vpternlogq  zmm9, zmm0, zmm1, 0x96              ; V_5 = B_16·V_1: + HI
+    vpxorq      zmm2, zmm8, zmm2                    ; V_5 = B_16·V_1: LO += it
+    vpclmulqdq  zmm8, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
+    vpternlogq  zmm9, zmm0, zmm2, 0x96              ; V_5 = B_16·V_1: + HI
     vpxorq      zmm0, zmm8, zmm9                    ; V_5 = B_16·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpclmulqdq  zmm2, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_4: B0·Q'
     vpshufd     zmm8, zmm3, 0x4e                    ; entries of V_4: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm8                    ; entries of V_4: fold B
+    vpxorq      zmm2, zmm2, zmm8                    ; entries of V_4: fold B
     vmovdqu64   [rdi + 384], zmm4                   ; V_3: B
     vmovdqu64   [rdi + 1024], zmm6                  ; V_3: K
     vpclmulqdq  zmm8, zmm7, zmm5, 0x00              ; V_6 = B_16·V_2: A0·K0
     vpclmulqdq  zmm9, zmm7, zmm5, 0x10              ; V_6 = B_16·V_2: A0·K1
-    vpclmulqdq  zmm5, zmm7, zmm2, 0x01              ; V_6 = B_16·V_2: A1·B0
-    vpclmulqdq  zmm2, zmm7, zmm2, 0x11              ; V_6 = B_16·V_2: A1·B1
+    vpclmulqdq  zmm5, zmm7, zmm1, 0x01              ; V_6 = B_16·V_2: A1·B0
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x11              ; V_6 = B_16·V_2: A1·B1
     vpxorq      zmm5, zmm8, zmm5                    ; V_6 = B_16·V_2: LO += it
     vpclmulqdq  zmm8, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_6 = B_16·V_2: LO0·Q'
     vpshufd     zmm5, zmm5, 0x4e                    ; V_6 = B_16·V_2: (LO1, LO0)
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; V_6 = B_16·V_2: + HI
-    vpxorq      zmm2, zmm8, zmm9                    ; V_6 = B_16·V_2: RES = fold(LO) + HI
+    vpternlogq  zmm9, zmm1, zmm5, 0x96              ; V_6 = B_16·V_2: + HI
+    vpxorq      zmm1, zmm8, zmm9                    ; V_6 = B_16·V_2: RES = fold(LO) + HI
     vpclmulqdq  zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_5: B0·Q'
     vpshufd     zmm8, zmm0, 0x4e                    ; entries of V_5: (B1, B0)
     vpxorq      zmm5, zmm5, zmm8                    ; entries of V_5: fold B
     vmovdqu64   [rdi + 320], zmm3                   ; V_4: B
-    vmovdqu64   [rdi + 960], zmm1                   ; V_4: K
+    vmovdqu64   [rdi + 960], zmm2                   ; V_4: K
     vpclmulqdq  zmm8, zmm7, zmm6, 0x00              ; V_7 = B_16·V_3: A0·K0
     vpclmulqdq  zmm9, zmm7, zmm6, 0x10              ; V_7 = B_16·V_3: A0·K1
     vpclmulqdq  zmm6, zmm7, zmm4, 0x01              ; V_7 = B_16·V_3: A1·B0
@@ -362,41 +359,41 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpshufd     zmm6, zmm6, 0x4e                    ; V_7 = B_16·V_3: (LO1, LO0)
     vpternlogq  zmm9, zmm4, zmm6, 0x96              ; V_7 = B_16·V_3: + HI
     vpxorq      zmm4, zmm8, zmm9                    ; V_7 = B_16·V_3: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     zmm8, zmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpclmulqdq  zmm6, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     zmm8, zmm1, 0x4e                    ; entries of V_6: (B1, B0)
     vpxorq      zmm6, zmm6, zmm8                    ; entries of V_6: fold B
     vmovdqu64   [rdi + 256], zmm0                   ; V_5: B
     vmovdqu64   [rdi + 896], zmm5                   ; V_5: K
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_8 = B_16·V_4: A0·K0
-    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_8 = B_16·V_4: A0·K1
-    vpclmulqdq  zmm1, zmm7, zmm3, 0x01              ; V_8 = B_16·V_4: A1·B0
+    vpclmulqdq  zmm8, zmm7, zmm2, 0x00              ; V_8 = B_16·V_4: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_8 = B_16·V_4: A0·K1
+    vpclmulqdq  zmm2, zmm7, zmm3, 0x01              ; V_8 = B_16·V_4: A1·B0
     vpclmulqdq  zmm3, zmm7, zmm3, 0x11              ; V_8 = B_16·V_4: A1·B1
-    vpxorq      zmm1, zmm8, zmm1                    ; V_8 = B_16·V_4: LO += it
-    vpclmulqdq  zmm8, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
-    vpternlogq  zmm9, zmm3, zmm1, 0x96              ; V_8 = B_16·V_4: + HI
-    vpxorq      zmm1, zmm8, zmm9                    ; V_8 = B_16·V_4: RES = fold(LO) + HI
+    vpxorq      zmm2, zmm8, zmm2                    ; V_8 = B_16·V_4: LO += it
+    vpclmulqdq  zmm8, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
+    vpternlogq  zmm9, zmm3, zmm2, 0x96              ; V_8 = B_16·V_4: + HI
+    vpxorq      zmm2, zmm8, zmm9                    ; V_8 = B_16·V_4: RES = fold(LO) + HI
     vpclmulqdq  zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_7: B0·Q'
     vpshufd     zmm8, zmm4, 0x4e                    ; entries of V_7: (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_7: fold B
-    vmovdqu64   [rdi + 192], zmm2                   ; V_6: B
+    vmovdqu64   [rdi + 192], zmm1                   ; V_6: B
     vmovdqu64   [rdi + 832], zmm6                   ; V_6: K
-    vpclmulqdq  zmm2, zmm7, zmm5, 0x00              ; V_9 = B_16·V_5: A0·K0
+    vpclmulqdq  zmm1, zmm7, zmm5, 0x00              ; V_9 = B_16·V_5: A0·K0
     vpclmulqdq  zmm6, zmm7, zmm5, 0x10              ; V_9 = B_16·V_5: A0·K1
     vpclmulqdq  zmm5, zmm7, zmm0, 0x01              ; V_9 = B_16·V_5: A1·B0
     vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_9 = B_16·V_5: A1·B1
-    vpxorq      zmm2, zmm2, zmm5                    ; V_9 = B_16·V_5: LO += it
-    vpclmulqdq  zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
-    vpternlogq  zmm6, zmm0, zmm2, 0x96              ; V_9 = B_16·V_5: + HI
+    vpxorq      zmm1, zmm1, zmm5                    ; V_9 = B_16·V_5: LO += it
+    vpclmulqdq  zmm5, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
+    vpternlogq  zmm6, zmm0, zmm1, 0x96              ; V_9 = B_16·V_5: + HI
     vpxorq      zmm0, zmm5, zmm6                    ; V_9 = B_16·V_5: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     zmm5, zmm1, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm5                    ; entries of V_8: fold B
+    vpclmulqdq  zmm1, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     zmm5, zmm2, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm5                    ; entries of V_8: fold B
     vmovdqu64   [rdi + 128], zmm4                   ; V_7: B
     vmovdqu64   [rdi + 768], zmm3                   ; V_7: K
-    vmovdqu64   [rdi + 64], zmm1                    ; V_8: B
-    vmovdqu64   [rdi + 704], zmm2                   ; V_8: K
+    vmovdqu64   [rdi + 64], zmm2                    ; V_8: B
+    vmovdqu64   [rdi + 704], zmm1                   ; V_8: K
     vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_9: B0·Q'
     vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_9: (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; entries of V_9: fold B

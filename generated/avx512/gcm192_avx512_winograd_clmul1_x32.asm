@@ -97,8 +97,8 @@ section .text
 
 ; void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-192 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13
-;   secrets may remain in xmm0-13
+;   stack 0 bytes; writes xmm0-15
+;   secrets may remain in xmm0-15
 global gcm192_avx512_winograd_clmul1_x32_init:function (gcm192_avx512_winograd_clmul1_x32_init.end - gcm192_avx512_winograd_clmul1_x32_init)
 align 32
 gcm192_avx512_winograd_clmul1_x32_init:
@@ -233,325 +233,277 @@ gcm192_avx512_winograd_clmul1_x32_init:
     vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
     vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
     vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
-    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_2 = B_1·B_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (the far half1, the far half0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold the far half
     vpclmulqdq  xmm3, xmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
-    vpclmulqdq  xmm4, xmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm2, xmm4, xmm2                    ; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm4, xmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + HI
-    vpclmulqdq  xmm3, xmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm4, xmm0, xmm3                    ; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm3, xmm0, xmm3                    ; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpxorq      xmm4, xmm1, xmm4                    ; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: LO += S
-    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm7, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm6, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_3 = B_2·B_1: the far half0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (the far half1, the far half0)
+    vpternlogq  xmm6, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + MI
+    vpxorq      xmm2, xmm5, xmm6                    ; B_3 = B_2·B_1: RES = fold(the far half) + MI
+    vpclmulqdq  xmm4, xmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
+    vpclmulqdq  xmm5, xmm3, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_4 = B_2·B_2: the far half0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (the far half1, the far half0)
+    vpxorq      xmm3, xmm5, xmm3                    ; B_4 = B_2·B_2: fold the far half
+    vpclmulqdq  xmm5, xmm3, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + the near half
     vpxorq      xmm4, xmm4, xmm4                    ; V_1
     vinserti64x2 zmm0, zmm4, xmm0, 0x03             ; V_1
     vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; V_1
-    vinserti64x2 zmm0, zmm0, xmm3, 0x01             ; V_1
-    vpxorq      zmm0, zmm0, zmm2                    ; V_1: B_4, B_3, B_2, B_1
-    vpclmulqdq  zmm1, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; entries of V_1: fold B
-    vpunpcklqdq zmm2, zmm0, zmm1                    ; entries of V_1: C1
-    vpunpckhqdq zmm1, zmm0, zmm1                    ; entries of V_1: C2
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; entries of V_1: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; entries of V_1: C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm3, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_1: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; entries of V_1: (LO1, LO0)
-    vpternlogq  zmm3, zmm4, zmm5, 0x96              ; entries of V_1: RES = fold(LO) + HI
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
-    vpxorq      zmm4, zmm0, zmm2                    ; V_2 = B_4·V_1: T = A + C1
-    vpxorq      zmm5, zmm0, zmm1                    ; V_2 = B_4·V_1: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_2 = B_4·V_1: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_2 = B_4·V_1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_2 = B_4·V_1: U0·U1
-    vpxorq      zmm4, zmm4, zmm0                    ; V_2 = B_4·V_1: LO += S
-    vpternlogq  zmm5, zmm0, zmm3, 0x96              ; V_2 = B_4·V_1: HI minus the key terms
-    vpclmulqdq  zmm0, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_2 = B_4·V_1: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; V_2 = B_4·V_1: (LO1, LO0)
-    vpternlogq  zmm4, zmm5, zmm0, 0x96              ; V_2 = B_4·V_1: RES = fold(LO) + HI
-    vshufi64x2  zmm0, zmm4, zmm4, 0x00              ; V_3 = B_8·V_1: in every lane
-    vpxorq      zmm5, zmm0, zmm2                    ; V_3 = B_8·V_1: T = A + C1
-    vpxorq      zmm6, zmm0, zmm1                    ; V_3 = B_8·V_1: U = A + C2
-    vpclmulqdq  zmm7, zmm0, zmm0, 0x10              ; V_3 = B_8·V_1: A0·A1
+    vinserti64x2 zmm0, zmm0, xmm2, 0x01             ; V_1
+    vpxorq      zmm0, zmm0, zmm3                    ; V_1: B_4, B_3, B_2, B_1
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x00              ; V_2 = B_4·V_1: A0·B0
+    vpclmulqdq  zmm3, zmm0, zmm1, 0x11              ; V_2 = B_4·V_1: A1·B1
+    vpclmulqdq  zmm5, zmm0, zmm1, 0x10              ; V_2 = B_4·V_1: A0·B1
+    vpclmulqdq  zmm1, zmm0, zmm1, 0x01              ; V_2 = B_4·V_1: A1·B0
+    vpclmulqdq  zmm4, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_2 = B_4·V_1: the far half0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_2 = B_4·V_1: (the far half1, the far half0)
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_2 = B_4·V_1: + MI
+    vpxorq      zmm1, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(the far half) + MI
+    vpclmulqdq  zmm2, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_2 = B_4·V_1: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_2 = B_4·V_1: (Y1, Y0)
+    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; V_2 = B_4·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  zmm2, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; entries of V_1: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; entries of V_1: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; entries of V_1: C2
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; entries of V_1: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; entries of V_1: C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_1: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; entries of V_1: (LO1, LO0)
+    vpternlogq  zmm2, zmm4, zmm5, 0x96              ; entries of V_1: RES = fold(LO) + HI
+    vshufi64x2  zmm4, zmm1, zmm1, 0x00              ; V_3 = B_8·V_1: in every lane
+    vpxorq      zmm5, zmm4, zmm3                    ; V_3 = B_8·V_1: T = A + C1
+    vpxorq      zmm6, zmm4, zmm0                    ; V_3 = B_8·V_1: U = A + C2
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; V_3 = B_8·V_1: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_3 = B_8·V_1: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_3 = B_8·V_1: U0·U1
     vpxorq      zmm5, zmm5, zmm7                    ; V_3 = B_8·V_1: LO += S
-    vpternlogq  zmm6, zmm7, zmm3, 0x96              ; V_3 = B_8·V_1: HI minus the key terms
-    vpclmulqdq  zmm7, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_3 = B_8·V_1: LO0·Q'
+    vpternlogq  zmm6, zmm7, zmm2, 0x96              ; V_3 = B_8·V_1: HI minus the key terms
+    vpclmulqdq  zmm8, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_3 = B_8·V_1: LO0·Q'
     vpshufd     zmm5, zmm5, 0x4e                    ; V_3 = B_8·V_1: (LO1, LO0)
-    vpternlogq  zmm5, zmm6, zmm7, 0x96              ; V_3 = B_8·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     zmm7, zmm4, 0x4e                    ; entries of V_2: (B1, B0)
-    vpxorq      zmm6, zmm6, zmm7                    ; entries of V_2: fold B
-    vpunpcklqdq zmm7, zmm4, zmm6                    ; entries of V_2: C1
-    vpunpckhqdq zmm4, zmm4, zmm6                    ; entries of V_2: C2
-    vpclmulqdq  zmm6, zmm7, zmm7, 0x10              ; entries of V_2: C1[0]·C1[1]
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; entries of V_2: C2[0]·C2[1]
-    vpclmulqdq  zmm9, zmm6, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; V_3 = B_8·V_1: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     zmm8, zmm1, 0x4e                    ; entries of V_2: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm8                    ; entries of V_2: fold B
+    vpunpcklqdq zmm8, zmm1, zmm6                    ; entries of V_2: C1
+    vpunpckhqdq zmm1, zmm1, zmm6                    ; entries of V_2: C2
+    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; entries of V_2: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm1, zmm1, 0x10              ; entries of V_2: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm6, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_2: LO0·Q'
     vpshufd     zmm6, zmm6, 0x4e                    ; entries of V_2: (LO1, LO0)
-    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; entries of V_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 512], zmm2                   ; V_1: C1
-    vmovdqu64   [rdi + 1152], zmm1                  ; V_1: C2
-    vpxorq      xmm8, xmm8, xmm8
-    valignq     zmm8, zmm8, zmm3, 0x02              ; V_1
-    vpxorq      zmm8, zmm3, zmm8                    ; V_1: terms of lower powers
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; entries of V_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 512], zmm3                   ; V_1: C1
+    vmovdqu64   [rdi + 1152], zmm0                  ; V_1: C2
     vpxorq      xmm9, xmm9, xmm9
-    valignq     zmm9, zmm9, zmm8, 0x04              ; V_1
-    vpxorq      zmm8, zmm8, zmm9                    ; V_1: terms of lower powers
-    vmovdqa64   zmm9, zmm8                          ; V_1
-    vshufi64x2  zmm8, zmm9, zmm9, 0x00              ; V_1: R of the highest power
-    vmovdqu64   [rdi + 1792], zmm9                  ; V_1: R
-    vpxorq      zmm9, zmm0, zmm7                    ; V_4 = B_8·V_2: T = A + C1
-    vpxorq      zmm10, zmm0, zmm4                   ; V_4 = B_8·V_2: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_4 = B_8·V_2: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; V_4 = B_8·V_2: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; V_4 = B_8·V_2: U0·U1
-    vpxorq      zmm9, zmm9, zmm0                    ; V_4 = B_8·V_2: LO += S
-    vpternlogq  zmm10, zmm0, zmm6, 0x96             ; V_4 = B_8·V_2: HI minus the key terms
-    vpclmulqdq  zmm0, zmm9, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_4 = B_8·V_2: LO0·Q'
-    vpshufd     zmm9, zmm9, 0x4e                    ; V_4 = B_8·V_2: (LO1, LO0)
-    vpternlogq  zmm9, zmm10, zmm0, 0x96             ; V_4 = B_8·V_2: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_3: B0·Q'
-    vpshufd     zmm10, zmm5, 0x4e                   ; entries of V_3: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm10                   ; entries of V_3: fold B
-    vpunpcklqdq zmm10, zmm5, zmm0                   ; entries of V_3: C1
-    vpunpckhqdq zmm0, zmm5, zmm0                    ; entries of V_3: C2
-    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; entries of V_3: C1[0]·C1[1]
-    vpclmulqdq  zmm11, zmm0, zmm0, 0x10             ; entries of V_3: C2[0]·C2[1]
-    vpclmulqdq  zmm12, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_3: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; entries of V_3: (LO1, LO0)
-    vpternlogq  zmm5, zmm11, zmm12, 0x96            ; entries of V_3: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 448], zmm7                   ; V_2: C1
-    vmovdqu64   [rdi + 1088], zmm4                  ; V_2: C2
-    vpxorq      xmm11, xmm11, xmm11
-    valignq     zmm11, zmm11, zmm6, 0x02            ; V_2
-    vpxorq      zmm12, zmm6, zmm11                  ; V_2: terms of lower powers
-    vpxorq      xmm11, xmm11, xmm11
-    valignq     zmm11, zmm11, zmm12, 0x04           ; V_2
-    vpternlogq  zmm12, zmm11, zmm8, 0x96            ; V_2: R_i
-    vmovdqa64   zmm8, zmm12                         ; V_2
-    vmovdqa64   zmm11, zmm8                         ; V_2
-    vshufi64x2  zmm8, zmm11, zmm11, 0x00            ; V_2: R of the highest power
-    vmovdqu64   [rdi + 1728], zmm11                 ; V_2: R
-    vshufi64x2  zmm11, zmm9, zmm9, 0x00             ; V_5 = B_16·V_1: in every lane
-    vpxorq      zmm2, zmm11, zmm2                   ; V_5 = B_16·V_1: T = A + C1
-    vpxorq      zmm1, zmm11, zmm1                   ; V_5 = B_16·V_1: U = A + C2
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; V_5 = B_16·V_1: A0·A1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_5 = B_16·V_1: T0·T1
-    vpclmulqdq  zmm13, zmm1, zmm1, 0x10             ; V_5 = B_16·V_1: U0·U1
-    vpxorq      zmm1, zmm2, zmm12                   ; V_5 = B_16·V_1: LO += S
-    vpternlogq  zmm13, zmm12, zmm3, 0x96            ; V_5 = B_16·V_1: HI minus the key terms
-    vpclmulqdq  zmm2, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
-    vpternlogq  zmm1, zmm13, zmm2, 0x96             ; V_5 = B_16·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm9, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_4: B0·Q'
-    vpshufd     zmm3, zmm9, 0x4e                    ; entries of V_4: (B1, B0)
+    valignq     zmm9, zmm9, zmm2, 0x02              ; V_1
+    vpxorq      zmm9, zmm2, zmm9                    ; V_1: terms of lower powers
+    vpxorq      xmm10, xmm10, xmm10
+    valignq     zmm10, zmm10, zmm9, 0x04            ; V_1
+    vpxorq      zmm10, zmm9, zmm10                  ; V_1: terms of lower powers
+    vmovdqu64   [rdi + 1792], zmm10                 ; V_1: R
+    vpxorq      zmm11, zmm4, zmm8                   ; V_4 = B_8·V_2: T = A + C1
+    vpxorq      zmm4, zmm4, zmm1                    ; V_4 = B_8·V_2: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; V_4 = B_8·V_2: T0·T1
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; V_4 = B_8·V_2: U0·U1
+    vpxorq      zmm4, zmm11, zmm7                   ; V_4 = B_8·V_2: LO += S
+    vpternlogq  zmm12, zmm7, zmm6, 0x96             ; V_4 = B_8·V_2: HI minus the key terms
+    vpclmulqdq  zmm7, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_4 = B_8·V_2: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; V_4 = B_8·V_2: (LO1, LO0)
+    vpternlogq  zmm4, zmm12, zmm7, 0x96             ; V_4 = B_8·V_2: RES = fold(LO) + HI
+    vpclmulqdq  zmm7, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_3: B0·Q'
+    vpshufd     zmm11, zmm5, 0x4e                   ; entries of V_3: (B1, B0)
+    vpxorq      zmm7, zmm7, zmm11                   ; entries of V_3: fold B
+    vpunpcklqdq zmm11, zmm5, zmm7                   ; entries of V_3: C1
+    vpunpckhqdq zmm5, zmm5, zmm7                    ; entries of V_3: C2
+    vpclmulqdq  zmm7, zmm11, zmm11, 0x10            ; entries of V_3: C1[0]·C1[1]
+    vpclmulqdq  zmm12, zmm5, zmm5, 0x10             ; entries of V_3: C2[0]·C2[1]
+    vpclmulqdq  zmm13, zmm7, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; entries of V_3: (LO1, LO0)
+    vpternlogq  zmm7, zmm12, zmm13, 0x96            ; entries of V_3: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 448], zmm8                   ; V_2: C1
+    vmovdqu64   [rdi + 1088], zmm1                  ; V_2: C2
+    valignq     zmm12, zmm2, zmm6, 0x02             ; V_2
+    vpxorq      zmm12, zmm6, zmm12                  ; V_2: terms of lower powers
+    valignq     zmm9, zmm9, zmm12, 0x04             ; V_2
+    vmovdqa64   zmm13, zmm12
+    vpternlogq  zmm13, zmm9, zmm10, 0x96            ; V_2: R_i
+    vmovdqu64   [rdi + 1728], zmm13                 ; V_2: R
+    vshufi64x2  zmm9, zmm4, zmm4, 0x00              ; V_5 = B_16·V_1: in every lane
+    vpxorq      zmm3, zmm9, zmm3                    ; V_5 = B_16·V_1: T = A + C1
+    vpxorq      zmm0, zmm9, zmm0                    ; V_5 = B_16·V_1: U = A + C2
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; V_5 = B_16·V_1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_5 = B_16·V_1: T0·T1
+    vpclmulqdq  zmm14, zmm0, zmm0, 0x10             ; V_5 = B_16·V_1: U0·U1
+    vpxorq      zmm0, zmm3, zmm10                   ; V_5 = B_16·V_1: LO += S
+    vpternlogq  zmm14, zmm10, zmm2, 0x96            ; V_5 = B_16·V_1: HI minus the key terms
+    vpclmulqdq  zmm2, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
+    vpternlogq  zmm0, zmm14, zmm2, 0x96             ; V_5 = B_16·V_1: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; entries of V_4: (B1, B0)
     vpxorq      zmm2, zmm2, zmm3                    ; entries of V_4: fold B
-    vpunpcklqdq zmm3, zmm9, zmm2                    ; entries of V_4: C1
-    vpunpckhqdq zmm2, zmm9, zmm2                    ; entries of V_4: C2
-    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; entries of V_4: C1[0]·C1[1]
-    vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
-    vpclmulqdq  zmm13, zmm9, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_4: LO0·Q'
-    vpshufd     zmm9, zmm9, 0x4e                    ; entries of V_4: (LO1, LO0)
-    vpternlogq  zmm9, zmm12, zmm13, 0x96            ; entries of V_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 384], zmm10                  ; V_3: C1
-    vmovdqu64   [rdi + 1024], zmm0                  ; V_3: C2
-    vpxorq      xmm12, xmm12, xmm12
-    valignq     zmm12, zmm12, zmm5, 0x02            ; V_3
-    vpxorq      zmm13, zmm5, zmm12                  ; V_3: terms of lower powers
-    vpxorq      xmm12, xmm12, xmm12
-    valignq     zmm12, zmm12, zmm13, 0x04           ; V_3
-    vpternlogq  zmm13, zmm12, zmm8, 0x96            ; V_3: R_i
-    vmovdqa64   zmm8, zmm13                         ; V_3
-    vmovdqa64   zmm12, zmm8                         ; V_3
-    vshufi64x2  zmm8, zmm12, zmm12, 0x00            ; V_3: R of the highest power
-    vmovdqu64   [rdi + 1664], zmm12                 ; V_3: R
-    vpxorq      zmm7, zmm11, zmm7                   ; V_6 = B_16·V_2: T = A + C1
-    vpxorq      zmm4, zmm11, zmm4                   ; V_6 = B_16·V_2: U = A + C2
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; V_6 = B_16·V_2: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; V_6 = B_16·V_2: T0·T1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; V_6 = B_16·V_2: U0·U1
-    vpxorq      zmm4, zmm7, zmm12                   ; V_6 = B_16·V_2: LO += S
-    vpternlogq  zmm13, zmm12, zmm6, 0x96            ; V_6 = B_16·V_2: HI minus the key terms
-    vpclmulqdq  zmm6, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_6 = B_16·V_2: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; V_6 = B_16·V_2: (LO1, LO0)
-    vpternlogq  zmm4, zmm13, zmm6, 0x96             ; V_6 = B_16·V_2: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_5: B0·Q'
-    vpshufd     zmm7, zmm1, 0x4e                    ; entries of V_5: (B1, B0)
-    vpxorq      zmm6, zmm6, zmm7                    ; entries of V_5: fold B
-    vpunpcklqdq zmm7, zmm1, zmm6                    ; entries of V_5: C1
-    vpunpckhqdq zmm1, zmm1, zmm6                    ; entries of V_5: C2
-    vpclmulqdq  zmm6, zmm7, zmm7, 0x10              ; entries of V_5: C1[0]·C1[1]
-    vpclmulqdq  zmm12, zmm1, zmm1, 0x10             ; entries of V_5: C2[0]·C2[1]
+    vpunpcklqdq zmm3, zmm4, zmm2                    ; entries of V_4: C1
+    vpunpckhqdq zmm2, zmm4, zmm2                    ; entries of V_4: C2
+    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; entries of V_4: C1[0]·C1[1]
+    vpclmulqdq  zmm14, zmm2, zmm2, 0x10             ; entries of V_4: C2[0]·C2[1]
+    vpclmulqdq  zmm15, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; entries of V_4: (LO1, LO0)
+    vpternlogq  zmm4, zmm14, zmm15, 0x96            ; entries of V_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 384], zmm11                  ; V_3: C1
+    vmovdqu64   [rdi + 1024], zmm5                  ; V_3: C2
+    valignq     zmm14, zmm6, zmm7, 0x02             ; V_3
+    vpxorq      zmm14, zmm7, zmm14                  ; V_3: terms of lower powers
+    valignq     zmm12, zmm12, zmm14, 0x04           ; V_3
+    vmovdqa64   zmm15, zmm14
+    vpternlogq  zmm15, zmm12, zmm13, 0x96           ; V_3: R_i
+    vmovdqu64   [rdi + 1664], zmm15                 ; V_3: R
+    vpxorq      zmm8, zmm9, zmm8                    ; V_6 = B_16·V_2: T = A + C1
+    vpxorq      zmm1, zmm9, zmm1                    ; V_6 = B_16·V_2: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; V_6 = B_16·V_2: T0·T1
+    vpclmulqdq  zmm12, zmm1, zmm1, 0x10             ; V_6 = B_16·V_2: U0·U1
+    vpxorq      zmm1, zmm8, zmm10                   ; V_6 = B_16·V_2: LO += S
+    vpternlogq  zmm12, zmm10, zmm6, 0x96            ; V_6 = B_16·V_2: HI minus the key terms
+    vpclmulqdq  zmm6, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_6 = B_16·V_2: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_6 = B_16·V_2: (LO1, LO0)
+    vpternlogq  zmm1, zmm12, zmm6, 0x96             ; V_6 = B_16·V_2: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_5: B0·Q'
+    vpshufd     zmm8, zmm0, 0x4e                    ; entries of V_5: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm8                    ; entries of V_5: fold B
+    vpunpcklqdq zmm8, zmm0, zmm6                    ; entries of V_5: C1
+    vpunpckhqdq zmm0, zmm0, zmm6                    ; entries of V_5: C2
+    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; entries of V_5: C1[0]·C1[1]
+    vpclmulqdq  zmm12, zmm0, zmm0, 0x10             ; entries of V_5: C2[0]·C2[1]
     vpclmulqdq  zmm13, zmm6, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_5: LO0·Q'
     vpshufd     zmm6, zmm6, 0x4e                    ; entries of V_5: (LO1, LO0)
     vpternlogq  zmm6, zmm12, zmm13, 0x96            ; entries of V_5: RES = fold(LO) + HI
     vmovdqu64   [rdi + 320], zmm3                   ; V_4: C1
     vmovdqu64   [rdi + 960], zmm2                   ; V_4: C2
-    vpxorq      xmm12, xmm12, xmm12
-    valignq     zmm12, zmm12, zmm9, 0x02            ; V_4
-    vpxorq      zmm13, zmm9, zmm12                  ; V_4: terms of lower powers
-    vpxorq      xmm12, xmm12, xmm12
-    valignq     zmm12, zmm12, zmm13, 0x04           ; V_4
-    vpternlogq  zmm13, zmm12, zmm8, 0x96            ; V_4: R_i
-    vmovdqa64   zmm8, zmm13                         ; V_4
-    vmovdqa64   zmm12, zmm8                         ; V_4
-    vshufi64x2  zmm8, zmm12, zmm12, 0x00            ; V_4: R of the highest power
-    vmovdqu64   [rdi + 1600], zmm12                 ; V_4: R
-    vpxorq      zmm10, zmm11, zmm10                 ; V_7 = B_16·V_3: T = A + C1
-    vpxorq      zmm0, zmm11, zmm0                   ; V_7 = B_16·V_3: U = A + C2
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; V_7 = B_16·V_3: A0·A1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; V_7 = B_16·V_3: T0·T1
-    vpclmulqdq  zmm13, zmm0, zmm0, 0x10             ; V_7 = B_16·V_3: U0·U1
-    vpxorq      zmm0, zmm10, zmm12                  ; V_7 = B_16·V_3: LO += S
-    vpternlogq  zmm13, zmm12, zmm5, 0x96            ; V_7 = B_16·V_3: HI minus the key terms
-    vpclmulqdq  zmm5, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_7 = B_16·V_3: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; V_7 = B_16·V_3: (LO1, LO0)
-    vpternlogq  zmm0, zmm13, zmm5, 0x96             ; V_7 = B_16·V_3: RES = fold(LO) + HI
-    vpclmulqdq  zmm5, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     zmm10, zmm4, 0x4e                   ; entries of V_6: (B1, B0)
-    vpxorq      zmm5, zmm5, zmm10                   ; entries of V_6: fold B
-    vpunpcklqdq zmm10, zmm4, zmm5                   ; entries of V_6: C1
-    vpunpckhqdq zmm4, zmm4, zmm5                    ; entries of V_6: C2
-    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; entries of V_6: C1[0]·C1[1]
-    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; entries of V_6: C2[0]·C2[1]
-    vpclmulqdq  zmm13, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_6: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; entries of V_6: (LO1, LO0)
-    vpternlogq  zmm5, zmm12, zmm13, 0x96            ; entries of V_6: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 256], zmm7                   ; V_5: C1
-    vmovdqu64   [rdi + 896], zmm1                   ; V_5: C2
-    vpxorq      xmm12, xmm12, xmm12
-    valignq     zmm12, zmm12, zmm6, 0x02            ; V_5
-    vpxorq      zmm13, zmm6, zmm12                  ; V_5: terms of lower powers
-    vpxorq      xmm12, xmm12, xmm12
+    valignq     zmm12, zmm7, zmm4, 0x02             ; V_4
+    vpxorq      zmm12, zmm4, zmm12                  ; V_4: terms of lower powers
+    valignq     zmm13, zmm14, zmm12, 0x04           ; V_4
+    vmovdqa64   zmm14, zmm12
+    vpternlogq  zmm14, zmm13, zmm15, 0x96           ; V_4: R_i
+    vmovdqu64   [rdi + 1600], zmm14                 ; V_4: R
+    vpxorq      zmm11, zmm9, zmm11                  ; V_7 = B_16·V_3: T = A + C1
+    vpxorq      zmm5, zmm9, zmm5                    ; V_7 = B_16·V_3: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; V_7 = B_16·V_3: T0·T1
+    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; V_7 = B_16·V_3: U0·U1
+    vpxorq      zmm5, zmm11, zmm10                  ; V_7 = B_16·V_3: LO += S
+    vpternlogq  zmm13, zmm10, zmm7, 0x96            ; V_7 = B_16·V_3: HI minus the key terms
+    vpclmulqdq  zmm7, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_7 = B_16·V_3: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; V_7 = B_16·V_3: (LO1, LO0)
+    vpternlogq  zmm5, zmm13, zmm7, 0x96             ; V_7 = B_16·V_3: RES = fold(LO) + HI
+    vpclmulqdq  zmm7, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     zmm11, zmm1, 0x4e                   ; entries of V_6: (B1, B0)
+    vpxorq      zmm7, zmm7, zmm11                   ; entries of V_6: fold B
+    vpunpcklqdq zmm11, zmm1, zmm7                   ; entries of V_6: C1
+    vpunpckhqdq zmm1, zmm1, zmm7                    ; entries of V_6: C2
+    vpclmulqdq  zmm7, zmm11, zmm11, 0x10            ; entries of V_6: C1[0]·C1[1]
+    vpclmulqdq  zmm13, zmm1, zmm1, 0x10             ; entries of V_6: C2[0]·C2[1]
+    vpclmulqdq  zmm15, zmm7, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; entries of V_6: (LO1, LO0)
+    vpternlogq  zmm7, zmm13, zmm15, 0x96            ; entries of V_6: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 256], zmm8                   ; V_5: C1
+    vmovdqu64   [rdi + 896], zmm0                   ; V_5: C2
+    valignq     zmm13, zmm4, zmm6, 0x02             ; V_5
+    vpxorq      zmm13, zmm6, zmm13                  ; V_5: terms of lower powers
     valignq     zmm12, zmm12, zmm13, 0x04           ; V_5
-    vpternlogq  zmm13, zmm12, zmm8, 0x96            ; V_5: R_i
-    vmovdqa64   zmm8, zmm13                         ; V_5
-    vmovdqa64   zmm12, zmm8                         ; V_5
-    vshufi64x2  zmm8, zmm12, zmm12, 0x00            ; V_5: R of the highest power
-    vmovdqu64   [rdi + 1536], zmm12                 ; V_5: R
-    vpxorq      zmm3, zmm11, zmm3                   ; V_8 = B_16·V_4: T = A + C1
-    vpxorq      zmm2, zmm11, zmm2                   ; V_8 = B_16·V_4: U = A + C2
-    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; V_8 = B_16·V_4: A0·A1
+    vmovdqa64   zmm15, zmm13
+    vpternlogq  zmm15, zmm12, zmm14, 0x96           ; V_5: R_i
+    vmovdqu64   [rdi + 1536], zmm15                 ; V_5: R
+    vpxorq      zmm3, zmm9, zmm3                    ; V_8 = B_16·V_4: T = A + C1
+    vpxorq      zmm2, zmm9, zmm2                    ; V_8 = B_16·V_4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_8 = B_16·V_4: T0·T1
-    vpclmulqdq  zmm13, zmm2, zmm2, 0x10             ; V_8 = B_16·V_4: U0·U1
-    vpxorq      zmm2, zmm3, zmm12                   ; V_8 = B_16·V_4: LO += S
-    vpternlogq  zmm13, zmm12, zmm9, 0x96            ; V_8 = B_16·V_4: HI minus the key terms
+    vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; V_8 = B_16·V_4: U0·U1
+    vpxorq      zmm2, zmm3, zmm10                   ; V_8 = B_16·V_4: LO += S
+    vpternlogq  zmm12, zmm10, zmm4, 0x96            ; V_8 = B_16·V_4: HI minus the key terms
     vpclmulqdq  zmm3, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
-    vpternlogq  zmm2, zmm13, zmm3, 0x96             ; V_8 = B_16·V_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_7: B0·Q'
-    vpshufd     zmm9, zmm0, 0x4e                    ; entries of V_7: (B1, B0)
-    vpxorq      zmm3, zmm3, zmm9                    ; entries of V_7: fold B
-    vpunpcklqdq zmm9, zmm0, zmm3                    ; entries of V_7: C1
-    vpunpckhqdq zmm0, zmm0, zmm3                    ; entries of V_7: C2
-    vpclmulqdq  zmm3, zmm9, zmm9, 0x10              ; entries of V_7: C1[0]·C1[1]
-    vpclmulqdq  zmm12, zmm0, zmm0, 0x10             ; entries of V_7: C2[0]·C2[1]
-    vpclmulqdq  zmm13, zmm3, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_7: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; entries of V_7: (LO1, LO0)
-    vpternlogq  zmm3, zmm12, zmm13, 0x96            ; entries of V_7: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], zmm10                  ; V_6: C1
-    vmovdqu64   [rdi + 832], zmm4                   ; V_6: C2
-    vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm5, 0x02              ; V_6
-    vpxorq      zmm5, zmm5, zmm4                    ; V_6: terms of lower powers
-    vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm5, 0x04              ; V_6
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; V_6: R_i
-    vmovdqa64   zmm8, zmm5                          ; V_6
-    vmovdqa64   zmm4, zmm8                          ; V_6
-    vshufi64x2  zmm8, zmm4, zmm4, 0x00              ; V_6: R of the highest power
-    vmovdqu64   [rdi + 1472], zmm4                  ; V_6: R
-    vpxorq      zmm4, zmm11, zmm7                   ; V_9 = B_16·V_5: T = A + C1
-    vpxorq      zmm1, zmm11, zmm1                   ; V_9 = B_16·V_5: U = A + C2
-    vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; V_9 = B_16·V_5: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_9 = B_16·V_5: T0·T1
-    vpclmulqdq  zmm7, zmm1, zmm1, 0x10              ; V_9 = B_16·V_5: U0·U1
-    vpxorq      zmm1, zmm4, zmm5                    ; V_9 = B_16·V_5: LO += S
-    vpternlogq  zmm7, zmm5, zmm6, 0x96              ; V_9 = B_16·V_5: HI minus the key terms
-    vpclmulqdq  zmm4, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
-    vpternlogq  zmm1, zmm7, zmm4, 0x96              ; V_9 = B_16·V_5: RES = fold(LO) + HI
-    vpclmulqdq  zmm4, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     zmm5, zmm2, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxorq      zmm4, zmm4, zmm5                    ; entries of V_8: fold B
-    vpunpcklqdq zmm5, zmm2, zmm4                    ; entries of V_8: C1
-    vpunpckhqdq zmm2, zmm2, zmm4                    ; entries of V_8: C2
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; entries of V_8: C1[0]·C1[1]
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; entries of V_8: C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm4, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_8: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; entries of V_8: (LO1, LO0)
-    vpternlogq  zmm4, zmm6, zmm7, 0x96              ; entries of V_8: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], zmm9                   ; V_7: C1
-    vmovdqu64   [rdi + 768], zmm0                   ; V_7: C2
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm3, 0x02              ; V_7
-    vpxorq      zmm3, zmm3, zmm0                    ; V_7: terms of lower powers
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm3, 0x04              ; V_7
-    vpternlogq  zmm3, zmm0, zmm8, 0x96              ; V_7: R_i
-    vmovdqa64   zmm8, zmm3                          ; V_7
-    vmovdqa64   zmm0, zmm8                          ; V_7
-    vshufi64x2  zmm8, zmm0, zmm0, 0x00              ; V_7: R of the highest power
-    vmovdqu64   [rdi + 1408], zmm0                  ; V_7: R
-    vmovdqu64   [rdi + 64], zmm5                    ; V_8: C1
+    vpternlogq  zmm2, zmm12, zmm3, 0x96             ; V_8 = B_16·V_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_7: B0·Q'
+    vpshufd     zmm4, zmm5, 0x4e                    ; entries of V_7: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; entries of V_7: fold B
+    vpunpcklqdq zmm4, zmm5, zmm3                    ; entries of V_7: C1
+    vpunpckhqdq zmm3, zmm5, zmm3                    ; entries of V_7: C2
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; entries of V_7: C1[0]·C1[1]
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; entries of V_7: C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm5, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_7: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; entries of V_7: (LO1, LO0)
+    vpternlogq  zmm5, zmm12, zmm14, 0x96            ; entries of V_7: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], zmm11                  ; V_6: C1
+    vmovdqu64   [rdi + 832], zmm1                   ; V_6: C2
+    valignq     zmm1, zmm6, zmm7, 0x02              ; V_6
+    vpxorq      zmm1, zmm7, zmm1                    ; V_6: terms of lower powers
+    valignq     zmm11, zmm13, zmm1, 0x04            ; V_6
+    vmovdqa64   zmm12, zmm1
+    vpternlogq  zmm12, zmm11, zmm15, 0x96           ; V_6: R_i
+    vmovdqu64   [rdi + 1472], zmm12                 ; V_6: R
+    vpxorq      zmm8, zmm9, zmm8                    ; V_9 = B_16·V_5: T = A + C1
+    vpxorq      zmm0, zmm9, zmm0                    ; V_9 = B_16·V_5: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; V_9 = B_16·V_5: T0·T1
+    vpclmulqdq  zmm9, zmm0, zmm0, 0x10              ; V_9 = B_16·V_5: U0·U1
+    vpxorq      zmm0, zmm8, zmm10                   ; V_9 = B_16·V_5: LO += S
+    vpternlogq  zmm9, zmm10, zmm6, 0x96             ; V_9 = B_16·V_5: HI minus the key terms
+    vpclmulqdq  zmm6, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
+    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; V_9 = B_16·V_5: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     zmm8, zmm2, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm8                    ; entries of V_8: fold B
+    vpunpcklqdq zmm8, zmm2, zmm6                    ; entries of V_8: C1
+    vpunpckhqdq zmm2, zmm2, zmm6                    ; entries of V_8: C2
+    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; entries of V_8: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; entries of V_8: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm6, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_8: LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; entries of V_8: (LO1, LO0)
+    vpternlogq  zmm6, zmm9, zmm10, 0x96             ; entries of V_8: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], zmm4                   ; V_7: C1
+    vmovdqu64   [rdi + 768], zmm3                   ; V_7: C2
+    valignq     zmm3, zmm7, zmm5, 0x02              ; V_7
+    vpxorq      zmm3, zmm5, zmm3                    ; V_7: terms of lower powers
+    valignq     zmm1, zmm1, zmm3, 0x04              ; V_7
+    vmovdqa64   zmm4, zmm3
+    vpternlogq  zmm4, zmm1, zmm12, 0x96             ; V_7: R_i
+    vmovdqu64   [rdi + 1408], zmm4                  ; V_7: R
+    vmovdqu64   [rdi + 64], zmm8                    ; V_8: C1
     vmovdqu64   [rdi + 704], zmm2                   ; V_8: C2
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm4, 0x02              ; V_8
-    vpxorq      zmm2, zmm4, zmm0                    ; V_8: terms of lower powers
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x04              ; V_8
-    vpternlogq  zmm2, zmm0, zmm8, 0x96              ; V_8: R_i
-    vmovdqa64   zmm8, zmm2                          ; V_8
-    vmovdqa64   zmm0, zmm8                          ; V_8
-    vshufi64x2  zmm8, zmm0, zmm0, 0x00              ; V_8: R of the highest power
-    vmovdqu64   [rdi + 1344], zmm0                  ; V_8: R
-    vpclmulqdq  zmm0, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_9: B0·Q'
-    vpshufd     zmm2, zmm1, 0x4e                    ; entries of V_9: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm2                    ; entries of V_9: fold B
-    vpunpcklqdq zmm2, zmm1, zmm0                    ; entries of V_9: C1
-    vpunpckhqdq zmm0, zmm1, zmm0                    ; entries of V_9: C2
-    vpclmulqdq  zmm1, zmm2, zmm2, 0x10              ; entries of V_9: C1[0]·C1[1]
-    vpclmulqdq  zmm3, zmm0, zmm0, 0x10              ; entries of V_9: C2[0]·C2[1]
-    vpclmulqdq  zmm4, zmm1, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_9: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; entries of V_9: (LO1, LO0)
-    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; entries of V_9: RES = fold(LO) + HI
-    vmovdqu64   [rdi], zmm2                         ; V_9: C1
+    valignq     zmm1, zmm5, zmm6, 0x02              ; V_8
+    vpxorq      zmm1, zmm6, zmm1                    ; V_8: terms of lower powers
+    valignq     zmm2, zmm3, zmm1, 0x04              ; V_8
+    vmovdqa64   zmm3, zmm1
+    vpternlogq  zmm3, zmm2, zmm4, 0x96              ; V_8: R_i
+    vmovdqu64   [rdi + 1344], zmm3                  ; V_8: R
+    vpclmulqdq  zmm2, zmm0, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_9: B0·Q'
+    vpshufd     zmm4, zmm0, 0x4e                    ; entries of V_9: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm4                    ; entries of V_9: fold B
+    vpunpcklqdq zmm4, zmm0, zmm2                    ; entries of V_9: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; entries of V_9: C2
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; entries of V_9: C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm0, zmm0, 0x10              ; entries of V_9: C2[0]·C2[1]
+    vpclmulqdq  zmm7, zmm2, [rel gcm192_avx512_winograd_clmul1_x32_fold_q], 0x10  ; entries of V_9: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; entries of V_9: (LO1, LO0)
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; entries of V_9: RES = fold(LO) + HI
+    vmovdqu64   [rdi], zmm4                         ; V_9: C1
     vmovdqu64   [rdi + 640], zmm0                   ; V_9: C2
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm1, 0x02              ; V_9
-    vpxorq      zmm1, zmm1, zmm0                    ; V_9: terms of lower powers
-    vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm1, 0x04              ; V_9
-    vpternlogq  zmm1, zmm0, zmm8, 0x96              ; V_9: R_i
-    vmovdqa64   zmm8, zmm1                          ; V_9
-    vmovdqa64   zmm0, zmm8                          ; V_9
-    vshufi64x2  zmm8, zmm0, zmm0, 0x00              ; V_9: R of the highest power
-    vmovdqu64   [rdi + 1280], zmm0                  ; V_9: R
+    valignq     zmm0, zmm6, zmm2, 0x02              ; V_9
+    vpxorq      zmm2, zmm2, zmm0                    ; V_9: terms of lower powers
+    valignq     zmm0, zmm1, zmm2, 0x04              ; V_9
+    vpternlogq  zmm2, zmm0, zmm3, 0x96              ; V_9: R_i
+    vmovdqu64   [rdi + 1280], zmm2                  ; V_9: R
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

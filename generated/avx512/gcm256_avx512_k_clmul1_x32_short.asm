@@ -79,7 +79,7 @@ gcm256_avx512_k_clmul1_x32_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm256_avx512_k_clmul1_x32_short_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm256_avx512_k_clmul1_x32_short_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -157,19 +157,18 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpshufb     xmm7, xmm7, [rcx + 176]             ; X_-2
     vpshufb     xmm5, xmm5, [rcx + 192]             ; X_-1
     vpshufb     xmm8, xmm14, [rcx + 208]            ; X_0
-    vpxorq      xmm9, xmm2, [rax]                   ; + Rcon
-    vaesenclast xmm9, xmm8, xmm9                    ; X_1
-    vpxorq      xmm2, xmm9, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rax + 224]             ; rotated back
+    vaesenclast xmm9, xmm8, [rax]                   ; SubWord + Rcon
+    vpxorq      xmm2, xmm9, xmm2                    ; X_1
+    vpshufb     xmm9, xmm9, [rax + 240]             ; rotated back
     vpslldq     xmm10, xmm13, 0x04
     vpxorq      xmm15, xmm13, xmm10                 ; w_i + w_(i-1)
     vpslldq     xmm10, xmm15, 0x08
-    vpternlogq  xmm15, xmm10, xmm2, 0x96            ; the next words
+    vpternlogq  xmm15, xmm10, xmm9, 0x96            ; the next words
     vmovdqu64   [rdi + 1312], xmm15                 ; k_2
     vaesenc     xmm0, xmm0, xmm15                   ; H: round 2
-    vaesenclast xmm10, xmm9, xmm6                   ; X_1
+    vaesenclast xmm10, xmm2, xmm6                   ; X_1
     vpxorq      xmm6, xmm10, xmm6                   ; SubWord + Rcon
-    vpshufb     xmm6, xmm6, [rcx + 224]             ; rotated back
+    vpshufb     xmm6, xmm6, [rcx + 240]             ; rotated back
     vpslldq     xmm11, xmm14, 0x04
     vpxorq      xmm16, xmm14, xmm11                 ; w_i + w_(i-1)
     vpslldq     xmm11, xmm16, 0x08
@@ -179,16 +178,16 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm11, xmm3, [rax + 16]             ; + Rcon
     vaesenclast xmm11, xmm10, xmm11                 ; X_2
     vpxorq      xmm3, xmm11, xmm3                   ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
+    vpshufb     xmm3, xmm3, [rax + 256]             ; rotated back
     vpslldq     xmm12, xmm13, 0x08
-    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm13, xmm12, xmm2, 0x96
+    vpsrlq      xmm9, xmm9, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm12, xmm9, 0x96
     vpxorq      xmm13, xmm13, xmm3                  ; the next words
     vmovdqu64   [rdi + 1344], xmm13                 ; k_4
     vaesenc     xmm0, xmm0, xmm13                   ; H: round 4
-    vaesenclast xmm2, xmm11, xmm7                   ; X_2
-    vpxorq      xmm7, xmm2, xmm7                    ; SubWord + Rcon
-    vpshufb     xmm7, xmm7, [rcx + 240]             ; rotated back
+    vaesenclast xmm9, xmm11, xmm7                   ; X_2
+    vpxorq      xmm7, xmm9, xmm7                    ; SubWord + Rcon
+    vpshufb     xmm7, xmm7, [rcx + 256]             ; rotated back
     vpslldq     xmm12, xmm14, 0x08
     vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
     vpternlogq  xmm14, xmm12, xmm6, 0x96
@@ -196,87 +195,84 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vmovdqu64   [rdi + 1360], xmm14                 ; k_5
     vaesenc     xmm0, xmm0, xmm14                   ; H: round 5
     vpxorq      xmm6, xmm1, [rax + 32]              ; + Rcon
-    vaesenclast xmm6, xmm2, xmm6                    ; X_3
+    vaesenclast xmm6, xmm9, xmm6                    ; X_3
     vpxorq      xmm1, xmm6, xmm1                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
     vpslldq     xmm12, xmm15, 0x08
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpternlogq  xmm15, xmm12, xmm3, 0x96
-    vpxorq      xmm15, xmm15, xmm1                  ; the next words
-    vmovdqu64   [rdi + 1376], xmm15                 ; k_6
-    vaesenc     xmm0, xmm0, xmm15                   ; H: round 6
+    vpxorq      xmm12, xmm15, xmm1                  ; the next words
+    vmovdqu64   [rdi + 1376], xmm12                 ; k_6
+    vaesenc     xmm0, xmm0, xmm12                   ; H: round 6
     vaesenclast xmm3, xmm6, xmm5                    ; X_3
     vpxorq      xmm5, xmm3, xmm5                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rcx + 256]             ; rotated back
-    vpslldq     xmm12, xmm16, 0x08
+    vpslldq     xmm6, xmm16, 0x08
     vpsrlq      xmm7, xmm7, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm16, xmm12, xmm7, 0x96
-    vpxorq      xmm12, xmm16, xmm5                  ; the next words
-    vmovdqu64   [rdi + 1392], xmm12                 ; k_7
-    vaesenc     xmm0, xmm0, xmm12                   ; H: round 7
-    vpxorq      xmm7, xmm4, [rax + 48]              ; + Rcon
-    vaesenclast xmm3, xmm3, xmm7                    ; X_4
+    vpternlogq  xmm16, xmm6, xmm7, 0x96
+    vpxorq      xmm7, xmm16, xmm5                   ; the next words
+    vmovdqu64   [rdi + 1392], xmm7                  ; k_7
+    vaesenc     xmm0, xmm0, xmm7                    ; H: round 7
+    vpxorq      xmm6, xmm4, [rax + 48]              ; + Rcon
+    vaesenclast xmm3, xmm3, xmm6                    ; X_4
     vpxorq      xmm4, xmm3, xmm4                    ; SubWord + Rcon
-    vpslldq     xmm7, xmm13, 0x08
+    vpshufb     xmm4, xmm4, [rax + 224]             ; rotated back
+    vpslldq     xmm6, xmm13, 0x08
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm13, xmm7, xmm1, 0x96
+    vpternlogq  xmm13, xmm6, xmm1, 0x96
     vpxorq      xmm13, xmm13, xmm4                  ; the next words
     vmovdqu64   [rdi + 1408], xmm13                 ; k_8
     vaesenc     xmm0, xmm0, xmm13                   ; H: round 8
     vaesenclast xmm1, xmm3, xmm8                    ; X_4
     vpxorq      xmm3, xmm1, xmm8                    ; SubWord + Rcon
-    vpslldq     xmm7, xmm14, 0x08
+    vpshufb     xmm3, xmm3, [rcx + 224]             ; rotated back
+    vpslldq     xmm6, xmm14, 0x08
     vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm14, xmm7, xmm5, 0x96
-    vpxorq      xmm8, xmm14, xmm3                   ; the next words
-    vmovdqu64   [rdi + 1424], xmm8                  ; k_9
-    vaesenc     xmm0, xmm0, xmm8                    ; H: round 9
-    vpxorq      xmm5, xmm9, [rax + 64]              ; + Rcon
+    vpternlogq  xmm14, xmm6, xmm5, 0x96
+    vpxorq      xmm6, xmm14, xmm3                   ; the next words
+    vmovdqu64   [rdi + 1424], xmm6                  ; k_9
+    vaesenc     xmm0, xmm0, xmm6                    ; H: round 9
+    vpxorq      xmm5, xmm2, [rax + 64]              ; + Rcon
     vaesenclast xmm1, xmm1, xmm5                    ; X_5
-    vpxorq      xmm5, xmm1, xmm9                    ; SubWord + Rcon
-    vpshufb     xmm5, xmm5, [rax + 224]             ; rotated back
-    vpslldq     xmm7, xmm15, 0x08
+    vpxorq      xmm2, xmm1, xmm2                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rax + 240]             ; rotated back
+    vpslldq     xmm5, xmm12, 0x08
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm15, xmm7, xmm4, 0x96
-    vpxorq      xmm9, xmm15, xmm5                   ; the next words
-    vmovdqu64   [rdi + 1440], xmm9                  ; k_10
-    vaesenc     xmm0, xmm0, xmm9                    ; H: round 10
+    vpternlogq  xmm12, xmm5, xmm4, 0x96
+    vpxorq      xmm8, xmm12, xmm2                   ; the next words
+    vmovdqu64   [rdi + 1440], xmm8                  ; k_10
+    vaesenc     xmm0, xmm0, xmm8                    ; H: round 10
     vaesenclast xmm1, xmm1, xmm10                   ; X_5
     vpxorq      xmm4, xmm1, xmm10                   ; SubWord + Rcon
-    vpshufb     xmm4, xmm4, [rcx + 224]             ; rotated back
-    vpslldq     xmm7, xmm12, 0x08
+    vpshufb     xmm4, xmm4, [rcx + 240]             ; rotated back
+    vpslldq     xmm5, xmm7, 0x08
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm12, xmm7, xmm3, 0x96
-    vpxorq      xmm3, xmm12, xmm4                   ; the next words
+    vpternlogq  xmm7, xmm5, xmm3, 0x96
+    vpxorq      xmm3, xmm7, xmm4                    ; the next words
     vmovdqu64   [rdi + 1456], xmm3                  ; k_11
     vaesenc     xmm0, xmm0, xmm3                    ; H: round 11
     vpxorq      xmm3, xmm11, [rax + 80]             ; + Rcon
     vaesenclast xmm1, xmm1, xmm3                    ; X_6
     vpxorq      xmm3, xmm1, xmm11                   ; SubWord + Rcon
-    vpshufb     xmm3, xmm3, [rax + 240]             ; rotated back
-    vpslldq     xmm7, xmm13, 0x08
-    vpsrlq      xmm5, xmm5, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm13, xmm7, xmm5, 0x96
-    vpxorq      xmm5, xmm13, xmm3                   ; the next words
-    vmovdqu64   [rdi + 1472], xmm5                  ; k_12
-    vaesenc     xmm0, xmm0, xmm5                    ; H: round 12
-    vaesenclast xmm1, xmm1, xmm2                    ; X_6
-    vpxorq      xmm2, xmm1, xmm2                    ; SubWord + Rcon
-    vpshufb     xmm2, xmm2, [rcx + 240]             ; rotated back
-    vpslldq     xmm5, xmm8, 0x08
+    vpshufb     xmm3, xmm3, [rax + 256]             ; rotated back
+    vpslldq     xmm5, xmm13, 0x08
+    vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
+    vpternlogq  xmm13, xmm5, xmm2, 0x96
+    vpxorq      xmm2, xmm13, xmm3                   ; the next words
+    vmovdqu64   [rdi + 1472], xmm2                  ; k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; H: round 12
+    vaesenclast xmm1, xmm1, xmm9                    ; X_6
+    vpxorq      xmm2, xmm1, xmm9                    ; SubWord + Rcon
+    vpshufb     xmm2, xmm2, [rcx + 256]             ; rotated back
+    vpslldq     xmm5, xmm6, 0x08
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm8, xmm5, xmm4, 0x96
-    vpxorq      xmm2, xmm8, xmm2                    ; the next words
+    vpternlogq  xmm6, xmm5, xmm4, 0x96
+    vpxorq      xmm2, xmm6, xmm2                    ; the next words
     vmovdqu64   [rdi + 1488], xmm2                  ; k_13
     vaesenc     xmm0, xmm0, xmm2                    ; H: round 13
-    vpxorq      xmm2, xmm6, [rax + 96]              ; + Rcon
-    vaesenclast xmm1, xmm1, xmm2                    ; X_7
-    vpxorq      xmm1, xmm1, xmm6                    ; SubWord + Rcon
-    vpshufb     xmm1, xmm1, [rax + 256]             ; rotated back
-    vpslldq     xmm2, xmm9, 0x08
+    vaesenclast xmm1, xmm1, [rax + 96]              ; SubWord + Rcon
+    vpslldq     xmm2, xmm8, 0x08
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
-    vpternlogq  xmm9, xmm2, xmm3, 0x96
-    vpxorq      xmm1, xmm9, xmm1                    ; the next words
+    vpternlogq  xmm8, xmm2, xmm3, 0x96
+    vpxorq      xmm1, xmm8, xmm1                    ; the next words
     vmovdqu64   [rdi + 1504], xmm1                  ; k_14
     vaesenclast xmm0, xmm0, xmm1                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; H
@@ -289,53 +285,54 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
     vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: B0·B0
     vpclmulqdq  xmm2, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: B1·B1
-    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: the far half0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (the far half1, the far half0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold the far half
     vpclmulqdq  xmm3, xmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
-    vpclmulqdq  xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm2, xmm4, xmm2                    ; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + HI
-    vpclmulqdq  xmm3, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpxorq      xmm3, xmm4, xmm3                    ; B_3 = B_2·B_1: LO += it
-    vpclmulqdq  xmm4, xmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_3 = B_2·B_1: + HI
-    vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm6, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: the far half0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (the far half1, the far half0)
+    vpternlogq  xmm6, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + MI
+    vpxorq      xmm2, xmm5, xmm6                    ; B_3 = B_2·B_1: RES = fold(the far half) + MI
+    vpclmulqdq  xmm4, xmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(Y) + the near half
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: B0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: B1·B1
+    vpclmulqdq  xmm5, xmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: the far half0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (the far half1, the far half0)
+    vpxorq      xmm3, xmm5, xmm3                    ; B_4 = B_2·B_2: fold the far half
+    vpclmulqdq  xmm5, xmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(Y) + the near half
     vpxorq      xmm4, xmm4, xmm4                    ; V_1
     vinserti64x2 zmm0, zmm4, xmm0, 0x03             ; V_1
     vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; V_1
-    vinserti64x2 zmm0, zmm0, xmm3, 0x01             ; V_1
-    vpxorq      zmm0, zmm0, zmm2                    ; V_1: B_4, B_3, B_2, B_1
-    vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_1: B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; entries of V_1: fold B
-    vshufi64x2  zmm2, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x00              ; V_2 = B_4·V_1: A0·K0
-    vpclmulqdq  zmm5, zmm2, zmm1, 0x10              ; V_2 = B_4·V_1: A0·K1
-    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_2 = B_4·V_1: A1·B0
-    vpclmulqdq  zmm2, zmm2, zmm0, 0x11              ; V_2 = B_4·V_1: A1·B1
-    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = B_4·V_1: LO += it
-    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = B_4·V_1: (LO1, LO0)
-    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; V_2 = B_4·V_1: + HI
-    vpxorq      zmm2, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(LO) + HI
-    vshufi64x2  zmm3, zmm2, zmm2, 0x00              ; V_3 = B_8·V_1: in every lane
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x00              ; V_3 = B_8·V_1: A0·K0
-    vpclmulqdq  zmm7, zmm3, zmm1, 0x10              ; V_3 = B_8·V_1: A0·K1
+    vinserti64x2 zmm0, zmm0, xmm2, 0x01             ; V_1
+    vpxorq      zmm0, zmm0, zmm3                    ; V_1: B_4, B_3, B_2, B_1
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = B_4·V_1: in every lane
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x00              ; V_2 = B_4·V_1: A0·B0
+    vpclmulqdq  zmm3, zmm0, zmm1, 0x11              ; V_2 = B_4·V_1: A1·B1
+    vpclmulqdq  zmm5, zmm0, zmm1, 0x10              ; V_2 = B_4·V_1: A0·B1
+    vpclmulqdq  zmm1, zmm0, zmm1, 0x01              ; V_2 = B_4·V_1: A1·B0
+    vpclmulqdq  zmm4, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: the far half0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_2 = B_4·V_1: (the far half1, the far half0)
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_2 = B_4·V_1: + MI
+    vpxorq      zmm1, zmm4, zmm5                    ; V_2 = B_4·V_1: RES = fold(the far half) + MI
+    vpclmulqdq  zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_2 = B_4·V_1: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_2 = B_4·V_1: (Y1, Y0)
+    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; V_2 = B_4·V_1: RES = fold(Y) + the near half
+    vpclmulqdq  zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; entries of V_1: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; entries of V_1: fold B
+    vshufi64x2  zmm3, zmm1, zmm1, 0x00              ; V_3 = B_8·V_1: in every lane
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x00              ; V_3 = B_8·V_1: A0·K0
+    vpclmulqdq  zmm7, zmm3, zmm2, 0x10              ; V_3 = B_8·V_1: A0·K1
     vpclmulqdq  zmm5, zmm3, zmm0, 0x01              ; V_3 = B_8·V_1: A1·B0
     vpclmulqdq  zmm6, zmm3, zmm0, 0x11              ; V_3 = B_8·V_1: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; V_3 = B_8·V_1: LO += it
@@ -343,15 +340,15 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = B_8·V_1: (LO1, LO0)
     vpternlogq  zmm7, zmm6, zmm4, 0x96              ; V_3 = B_8·V_1: + HI
     vpxorq      zmm4, zmm5, zmm7                    ; V_3 = B_8·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm5, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_2: B0·Q'
-    vpshufd     zmm6, zmm2, 0x4e                    ; entries of V_2: (B1, B0)
+    vpclmulqdq  zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_2: B0·Q'
+    vpshufd     zmm6, zmm1, 0x4e                    ; entries of V_2: (B1, B0)
     vpxorq      zmm5, zmm5, zmm6                    ; entries of V_2: fold B
     vmovdqu64   [rdi + 512], zmm0                   ; V_1: B
-    vmovdqu64   [rdi + 1152], zmm1                  ; V_1: K
+    vmovdqu64   [rdi + 1152], zmm2                  ; V_1: K
     vpclmulqdq  zmm6, zmm3, zmm5, 0x00              ; V_4 = B_8·V_2: A0·K0
     vpclmulqdq  zmm8, zmm3, zmm5, 0x10              ; V_4 = B_8·V_2: A0·K1
-    vpclmulqdq  zmm7, zmm3, zmm2, 0x01              ; V_4 = B_8·V_2: A1·B0
-    vpclmulqdq  zmm3, zmm3, zmm2, 0x11              ; V_4 = B_8·V_2: A1·B1
+    vpclmulqdq  zmm7, zmm3, zmm1, 0x01              ; V_4 = B_8·V_2: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm1, 0x11              ; V_4 = B_8·V_2: A1·B1
     vpxorq      zmm6, zmm6, zmm7                    ; V_4 = B_8·V_2: LO += it
     vpclmulqdq  zmm7, zmm6, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_4 = B_8·V_2: LO0·Q'
     vpshufd     zmm6, zmm6, 0x4e                    ; V_4 = B_8·V_2: (LO1, LO0)
@@ -360,37 +357,37 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm6, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_3: B0·Q'
     vpshufd     zmm7, zmm4, 0x4e                    ; entries of V_3: (B1, B0)
     vpxorq      zmm6, zmm6, zmm7                    ; entries of V_3: fold B
-    vmovdqu64   [rdi + 448], zmm2                   ; V_2: B
+    vmovdqu64   [rdi + 448], zmm1                   ; V_2: B
     vmovdqu64   [rdi + 1088], zmm5                  ; V_2: K
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; V_5 = B_16·V_1: in every lane
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_5 = B_16·V_1: A0·K0
-    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_5 = B_16·V_1: A0·K1
-    vpclmulqdq  zmm1, zmm7, zmm0, 0x01              ; V_5 = B_16·V_1: A1·B0
+    vpclmulqdq  zmm8, zmm7, zmm2, 0x00              ; V_5 = B_16·V_1: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_5 = B_16·V_1: A0·K1
+    vpclmulqdq  zmm2, zmm7, zmm0, 0x01              ; V_5 = B_16·V_1: A1·B0
     vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_5 = B_16·V_1: A1·B1
-    vpxorq      zmm1, zmm8, zmm1                    ; V_5 = B_16·V_1: LO += it
-    vpclmulqdq  zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
-    vpternlogq  zmm9, zmm0, zmm1, 0x96              ; V_5 = B_16·V_1: + HI
+    vpxorq      zmm2, zmm8, zmm2                    ; V_5 = B_16·V_1: LO += it
+    vpclmulqdq  zmm8, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_5 = B_16·V_1: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_5 = B_16·V_1: (LO1, LO0)
+    vpternlogq  zmm9, zmm0, zmm2, 0x96              ; V_5 = B_16·V_1: + HI
     vpxorq      zmm0, zmm8, zmm9                    ; V_5 = B_16·V_1: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_4: B0·Q'
+    vpclmulqdq  zmm2, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_4: B0·Q'
     vpshufd     zmm8, zmm3, 0x4e                    ; entries of V_4: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm8                    ; entries of V_4: fold B
+    vpxorq      zmm2, zmm2, zmm8                    ; entries of V_4: fold B
     vmovdqu64   [rdi + 384], zmm4                   ; V_3: B
     vmovdqu64   [rdi + 1024], zmm6                  ; V_3: K
     vpclmulqdq  zmm8, zmm7, zmm5, 0x00              ; V_6 = B_16·V_2: A0·K0
     vpclmulqdq  zmm9, zmm7, zmm5, 0x10              ; V_6 = B_16·V_2: A0·K1
-    vpclmulqdq  zmm5, zmm7, zmm2, 0x01              ; V_6 = B_16·V_2: A1·B0
-    vpclmulqdq  zmm2, zmm7, zmm2, 0x11              ; V_6 = B_16·V_2: A1·B1
+    vpclmulqdq  zmm5, zmm7, zmm1, 0x01              ; V_6 = B_16·V_2: A1·B0
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x11              ; V_6 = B_16·V_2: A1·B1
     vpxorq      zmm5, zmm8, zmm5                    ; V_6 = B_16·V_2: LO += it
     vpclmulqdq  zmm8, zmm5, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_6 = B_16·V_2: LO0·Q'
     vpshufd     zmm5, zmm5, 0x4e                    ; V_6 = B_16·V_2: (LO1, LO0)
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; V_6 = B_16·V_2: + HI
-    vpxorq      zmm2, zmm8, zmm9                    ; V_6 = B_16·V_2: RES = fold(LO) + HI
+    vpternlogq  zmm9, zmm1, zmm5, 0x96              ; V_6 = B_16·V_2: + HI
+    vpxorq      zmm1, zmm8, zmm9                    ; V_6 = B_16·V_2: RES = fold(LO) + HI
     vpclmulqdq  zmm5, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_5: B0·Q'
     vpshufd     zmm8, zmm0, 0x4e                    ; entries of V_5: (B1, B0)
     vpxorq      zmm5, zmm5, zmm8                    ; entries of V_5: fold B
     vmovdqu64   [rdi + 320], zmm3                   ; V_4: B
-    vmovdqu64   [rdi + 960], zmm1                   ; V_4: K
+    vmovdqu64   [rdi + 960], zmm2                   ; V_4: K
     vpclmulqdq  zmm8, zmm7, zmm6, 0x00              ; V_7 = B_16·V_3: A0·K0
     vpclmulqdq  zmm9, zmm7, zmm6, 0x10              ; V_7 = B_16·V_3: A0·K1
     vpclmulqdq  zmm6, zmm7, zmm4, 0x01              ; V_7 = B_16·V_3: A1·B0
@@ -400,41 +397,41 @@ gcm256_avx512_k_clmul1_x32_short_init:
     vpshufd     zmm6, zmm6, 0x4e                    ; V_7 = B_16·V_3: (LO1, LO0)
     vpternlogq  zmm9, zmm4, zmm6, 0x96              ; V_7 = B_16·V_3: + HI
     vpxorq      zmm4, zmm8, zmm9                    ; V_7 = B_16·V_3: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_6: B0·Q'
-    vpshufd     zmm8, zmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    vpclmulqdq  zmm6, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    vpshufd     zmm8, zmm1, 0x4e                    ; entries of V_6: (B1, B0)
     vpxorq      zmm6, zmm6, zmm8                    ; entries of V_6: fold B
     vmovdqu64   [rdi + 256], zmm0                   ; V_5: B
     vmovdqu64   [rdi + 896], zmm5                   ; V_5: K
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x00              ; V_8 = B_16·V_4: A0·K0
-    vpclmulqdq  zmm9, zmm7, zmm1, 0x10              ; V_8 = B_16·V_4: A0·K1
-    vpclmulqdq  zmm1, zmm7, zmm3, 0x01              ; V_8 = B_16·V_4: A1·B0
+    vpclmulqdq  zmm8, zmm7, zmm2, 0x00              ; V_8 = B_16·V_4: A0·K0
+    vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_8 = B_16·V_4: A0·K1
+    vpclmulqdq  zmm2, zmm7, zmm3, 0x01              ; V_8 = B_16·V_4: A1·B0
     vpclmulqdq  zmm3, zmm7, zmm3, 0x11              ; V_8 = B_16·V_4: A1·B1
-    vpxorq      zmm1, zmm8, zmm1                    ; V_8 = B_16·V_4: LO += it
-    vpclmulqdq  zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
-    vpternlogq  zmm9, zmm3, zmm1, 0x96              ; V_8 = B_16·V_4: + HI
-    vpxorq      zmm1, zmm8, zmm9                    ; V_8 = B_16·V_4: RES = fold(LO) + HI
+    vpxorq      zmm2, zmm8, zmm2                    ; V_8 = B_16·V_4: LO += it
+    vpclmulqdq  zmm8, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_8 = B_16·V_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_8 = B_16·V_4: (LO1, LO0)
+    vpternlogq  zmm9, zmm3, zmm2, 0x96              ; V_8 = B_16·V_4: + HI
+    vpxorq      zmm2, zmm8, zmm9                    ; V_8 = B_16·V_4: RES = fold(LO) + HI
     vpclmulqdq  zmm3, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_7: B0·Q'
     vpshufd     zmm8, zmm4, 0x4e                    ; entries of V_7: (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_7: fold B
-    vmovdqu64   [rdi + 192], zmm2                   ; V_6: B
+    vmovdqu64   [rdi + 192], zmm1                   ; V_6: B
     vmovdqu64   [rdi + 832], zmm6                   ; V_6: K
-    vpclmulqdq  zmm2, zmm7, zmm5, 0x00              ; V_9 = B_16·V_5: A0·K0
+    vpclmulqdq  zmm1, zmm7, zmm5, 0x00              ; V_9 = B_16·V_5: A0·K0
     vpclmulqdq  zmm6, zmm7, zmm5, 0x10              ; V_9 = B_16·V_5: A0·K1
     vpclmulqdq  zmm5, zmm7, zmm0, 0x01              ; V_9 = B_16·V_5: A1·B0
     vpclmulqdq  zmm0, zmm7, zmm0, 0x11              ; V_9 = B_16·V_5: A1·B1
-    vpxorq      zmm2, zmm2, zmm5                    ; V_9 = B_16·V_5: LO += it
-    vpclmulqdq  zmm5, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
-    vpternlogq  zmm6, zmm0, zmm2, 0x96              ; V_9 = B_16·V_5: + HI
+    vpxorq      zmm1, zmm1, zmm5                    ; V_9 = B_16·V_5: LO += it
+    vpclmulqdq  zmm5, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; V_9 = B_16·V_5: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_9 = B_16·V_5: (LO1, LO0)
+    vpternlogq  zmm6, zmm0, zmm1, 0x96              ; V_9 = B_16·V_5: + HI
     vpxorq      zmm0, zmm5, zmm6                    ; V_9 = B_16·V_5: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_8: B0·Q'
-    vpshufd     zmm5, zmm1, 0x4e                    ; entries of V_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm5                    ; entries of V_8: fold B
+    vpclmulqdq  zmm1, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_8: B0·Q'
+    vpshufd     zmm5, zmm2, 0x4e                    ; entries of V_8: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm5                    ; entries of V_8: fold B
     vmovdqu64   [rdi + 128], zmm4                   ; V_7: B
     vmovdqu64   [rdi + 768], zmm3                   ; V_7: K
-    vmovdqu64   [rdi + 64], zmm1                    ; V_8: B
-    vmovdqu64   [rdi + 704], zmm2                   ; V_8: K
+    vmovdqu64   [rdi + 64], zmm2                    ; V_8: B
+    vmovdqu64   [rdi + 704], zmm1                   ; V_8: K
     vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_fold_q], 0x10  ; entries of V_9: B0·Q'
     vpshufd     zmm2, zmm0, 0x4e                    ; entries of V_9: (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; entries of V_9: fold B

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-18, r10, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-17, r10, 16 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      135 instructions: clmul 17, load 12, other 61, shuffle 13, store 6, xor 26
+; group      140 instructions: clmul 17, load 12, other 66, shuffle 13, store 6, xor 26
 ;
 ; ctx        2000 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^28 first: B from byte 0, K from byte 512; round keys from byte 1024
@@ -39,8 +39,14 @@ section .note.gnu.property note alloc noexec align=8
 section .rodata progbits alloc noexec nowrite align=16
 
 align 16
+gcm_avx512_k_clmul1_x24_compact_blocks_12:
+    db 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm_avx512_k_clmul1_x24_compact_blocks_4:
     db 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm_avx512_k_clmul1_x24_compact_blocks_8:
+    db 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm_avx512_k_clmul1_x24_compact_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
@@ -59,9 +65,6 @@ gcm_avx512_k_clmul1_x24_compact_lane_numbers:
 align 16
 gcm_avx512_k_clmul1_x24_compact_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm_avx512_k_clmul1_x24_compact_one:
-    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm_avx512_k_clmul1_x24_compact_rcons:
     db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00
@@ -280,8 +283,8 @@ gcm_avx512_k_clmul1_x24_compact_init:
 
 ; void gcm_avx512_k_clmul1_x24_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-17, rax rcx rbx rdi r8 r9 r10 r11
-;   secrets may remain in xmm0,2-17, r10
+;   stack 8 bytes; writes xmm0-16, rax rcx rbx rdi r8 r9 r10 r11
+;   secrets may remain in xmm0,2-16, r10
 global gcm_avx512_k_clmul1_x24_compact_encrypt:function (gcm_avx512_k_clmul1_x24_compact_encrypt.end - gcm_avx512_k_clmul1_x24_compact_encrypt)
 align 32
 gcm_avx512_k_clmul1_x24_compact_encrypt:
@@ -298,7 +301,7 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vpshufb     xmm3, xmm3, xmm1                    ; X
     vbroadcasti64x2 zmm4, [rsi]                     ; counter block
     vpshufb     zmm4, zmm4, zmm1                    ; counter, last word first
-    vpaddd      zmm17, zmm4, [rel gcm_avx512_k_clmul1_x24_compact_lane_numbers]  ; lane l is l blocks ahead
+    vpaddd      zmm16, zmm4, [rel gcm_avx512_k_clmul1_x24_compact_lane_numbers]  ; lane l is l blocks ahead
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 384
@@ -309,21 +312,23 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     je          .turn
     mov         r11, r8
     jmp         .turn
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         r10d, 0x00
 .turn:
-    vpshufb     zmm4, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vpshufb     zmm5, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vpshufb     zmm6, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vpshufb     zmm7, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vpshufb     zmm8, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vpshufb     zmm9, zmm17, zmm1                   ; counter block
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
+    vpshufb     zmm4, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
+    vpshufb     zmm5, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
+    vpshufb     zmm6, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
+    vpshufb     zmm7, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
+    vpshufb     zmm8, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
+    vpshufb     zmm9, zmm16, zmm1                   ; counter block
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
     vmovdqu64   zmm10, [rdi + 1024]                 ; k_0
     vpxorq      zmm4, zmm4, zmm10                   ; + k_0
     vpxorq      zmm5, zmm5, zmm10                   ; + k_0
@@ -331,9 +336,12 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vpxorq      zmm7, zmm7, zmm10                   ; + k_0
     vpxorq      zmm8, zmm8, zmm10                   ; + k_0
     vpxorq      zmm9, zmm9, zmm10                   ; + k_0
+    vpxorq      xmm14, xmm14, xmm14
     vpxorq      xmm15, xmm15, xmm15
-    vpxorq      xmm16, xmm16, xmm16
     mov         ebx, 0x40                           ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
     vmovdqu64   zmm10, [rdi + rbx + 1024]           ; k_i
     vaesenc     zmm4, zmm4, zmm10                   ; round i
@@ -342,6 +350,17 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vaesenc     zmm7, zmm7, zmm10                   ; round i
     vaesenc     zmm8, zmm8, zmm10                   ; round i
     vaesenc     zmm9, zmm9, zmm10                   ; round i
+    cmp         r10, 0x01
+    je          .alone_0
+    vmovdqu64   zmm10, [r11 + rbx + 64]             ; C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vpclmulqdq  zmm11, zmm10, [rdi + rbx + 640], 0x00  ; A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + rbx + 640], 0x10  ; A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + rbx + 128], 0x01  ; A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + rbx + 128], 0x11  ; A1·B1
+    vpternlogq  zmm14, zmm11, zmm13, 0x96           ; LO += it
+    vpternlogq  zmm15, zmm12, zmm10, 0x96           ; HI += it
+.alone_0:
     vmovdqu64   zmm10, [rdi + rbx + 1088]           ; k_i
     vaesenc     zmm4, zmm4, zmm10                   ; round i
     vaesenc     zmm5, zmm5, zmm10                   ; round i
@@ -350,24 +369,16 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vaesenc     zmm8, zmm8, zmm10                   ; round i
     vaesenc     zmm9, zmm9, zmm10                   ; round i
     cmp         r10, 0x01
-    je          .cipher_alone
-    vmovdqu64   zmm10, [r11 + rbx + 64]             ; C, bytes as in memory
+    je          .alone_1
+    vmovdqu64   zmm10, [r11 + rbx + 128]            ; C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vmovdqu64   zmm11, [r11 + rbx + 128]            ; C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm1                  ; C
-    vpclmulqdq  zmm12, zmm10, [rdi + rbx + 640], 0x00  ; A0·K0
-    vpclmulqdq  zmm13, zmm10, [rdi + rbx + 640], 0x10  ; A0·K1
-    vpclmulqdq  zmm14, zmm10, [rdi + rbx + 128], 0x01  ; A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + rbx + 128], 0x11  ; A1·B1
-    vpternlogq  zmm15, zmm12, zmm14, 0x96           ; LO += it
-    vpternlogq  zmm16, zmm13, zmm10, 0x96           ; HI += it
-    vpclmulqdq  zmm10, zmm11, [rdi + rbx + 704], 0x00  ; A0·K0
-    vpclmulqdq  zmm12, zmm11, [rdi + rbx + 704], 0x10  ; A0·K1
-    vpclmulqdq  zmm13, zmm11, [rdi + rbx + 192], 0x01  ; A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + rbx + 192], 0x11  ; A1·B1
-    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; LO += it
-    vpternlogq  zmm16, zmm12, zmm11, 0x96           ; HI += it
-.cipher_alone:
+    vpclmulqdq  zmm11, zmm10, [rdi + rbx + 704], 0x00  ; A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + rbx + 704], 0x10  ; A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + rbx + 192], 0x01  ; A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + rbx + 192], 0x11  ; A1·B1
+    vpternlogq  zmm14, zmm11, zmm13, 0x96           ; LO += it
+    vpternlogq  zmm15, zmm12, zmm10, 0x96           ; HI += it
+.alone_1:
     add         rbx, 0x80
     cmp         rbx, 320
     jb          .pairs
@@ -391,17 +402,17 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vpclmulqdq  zmm12, zmm11, [rdi + 640], 0x10     ; A0·K1
     vpclmulqdq  zmm13, zmm11, [rdi + 128], 0x01     ; A1·B0
     vpclmulqdq  zmm11, zmm11, [rdi + 128], 0x11     ; A1·B1
-    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; LO += it
-    vpternlogq  zmm16, zmm12, zmm11, 0x96           ; HI += it
+    vpternlogq  zmm14, zmm10, zmm13, 0x96           ; LO += it
+    vpternlogq  zmm15, zmm12, zmm11, 0x96           ; HI += it
     vpclmulqdq  zmm10, zmm3, [rdi + 576], 0x00      ; A0·K0
     vpclmulqdq  zmm11, zmm3, [rdi + 576], 0x10      ; A0·K1
     vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; A1·B1
-    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; LO += it
-    vpternlogq  zmm16, zmm11, zmm3, 0x96            ; HI += it
-    vpclmulqdq  zmm3, zmm15, zmm2, 0x10             ; LO0·Q'
-    vpshufd     zmm10, zmm15, 0x4e                  ; (LO1, LO0)
-    vpternlogq  zmm10, zmm16, zmm3, 0x96            ; RES = fold(LO) + HI
+    vpternlogq  zmm14, zmm10, zmm12, 0x96           ; LO += it
+    vpternlogq  zmm15, zmm11, zmm3, 0x96            ; HI += it
+    vpclmulqdq  zmm3, zmm14, zmm2, 0x10             ; LO0·Q'
+    vpshufd     zmm10, zmm14, 0x4e                  ; (LO1, LO0)
+    vpternlogq  zmm10, zmm15, zmm3, 0x96            ; RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm10, 0x01                 ; upper lanes
     vpxorq      ymm3, ymm10, ymm3                   ; add up the lanes
     vextracti64x2 xmm10, ymm3, 0x01                 ; upper lanes
@@ -458,7 +469,8 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vpxorq      xmm9, xmm9, xmm9
     vpxorq      xmm10, xmm10, xmm10
     mov         r10d, 0x40                          ; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
     vmovdqu64   zmm4, [r11 + r10 + 64]              ; C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C
@@ -505,214 +517,284 @@ gcm_avx512_k_clmul1_x24_compact_encrypt:
     vextracti64x2 xmm4, ymm3, 0x01                  ; upper lanes
     vpxorq      xmm3, xmm3, xmm4                    ; add up the lanes
 .rest:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm4, [rel gcm_avx512_k_clmul1_x24_compact_blocks_12]  ; blocks_12
+    vmovdqu64   zmm5, [rel gcm_avx512_k_clmul1_x24_compact_blocks_8]  ; blocks_8
     cmp         r9, 0x00
     je          .hashed_all
     lea         r10, [r9 + 15]
     and         r10, -16
     lea         rbx, [rdi + 448]
     sub         rbx, r10
-    vpxorq      xmm10, xmm10, xmm10
-    vpxorq      xmm11, xmm11, xmm11
-    cmp         r9, 0x40
-    jb          .blocks
-.register:
-    vpshufb     zmm4, zmm17, zmm1                   ; counter block
-    vmovdqu64   zmm5, [rdi + 1024]                  ; k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; + k_0
+    vpxorq      xmm13, xmm13, xmm13
+    vpxorq      xmm14, xmm14, xmm14
+.registers:
+    vpshufb     zmm6, zmm16, zmm1                   ; counter block
+    vpaddd      zmm7, zmm16, zmm0                   ; 4 blocks ahead
+    vpshufb     zmm7, zmm7, zmm1                    ; counter block
+    vpaddd      zmm8, zmm16, zmm5                   ; 8 blocks ahead
+    vpshufb     zmm8, zmm8, zmm1                    ; counter block
+    vpaddd      zmm9, zmm16, zmm4                   ; 12 blocks ahead
+    vpshufb     zmm9, zmm9, zmm1                    ; counter block
+    vmovdqu64   zmm10, [rdi + 1024]                 ; k_0
+    vpxorq      zmm6, zmm6, zmm10                   ; + k_0
+    vpxorq      zmm7, zmm7, zmm10                   ; + k_0
+    vpxorq      zmm8, zmm8, zmm10                   ; + k_0
+    vpxorq      zmm9, zmm9, zmm10                   ; + k_0
     mov         r11d, 0x40                          ; place of k_1, from k_0
-    vmovdqu64   zmm5, [rdi + r11 + 1024]            ; k_i
-    vaesenc     zmm4, zmm4, zmm5                    ; round i
+    vmovdqu64   zmm10, [rdi + r11 + 1024]           ; k_i
+    vaesenc     zmm6, zmm6, zmm10                   ; round i
+    vaesenc     zmm7, zmm7, zmm10                   ; round i
+    vaesenc     zmm8, zmm8, zmm10                   ; round i
+    vaesenc     zmm9, zmm9, zmm10                   ; round i
     add         r11, 0x40
     mov         r10, [rdi + 1984]                   ; place of k_Nr, from k_0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .wide_round:
-    vmovdqu64   zmm5, [rdi + r11 + 1024]            ; k_i
-    vaesenc     zmm4, zmm4, zmm5                    ; round i
-    vmovdqu64   zmm5, [rdi + r11 + 1088]            ; k_i
-    vaesenc     zmm4, zmm4, zmm5                    ; round i
+    vmovdqu64   zmm10, [rdi + r11 + 1024]           ; k_i
+    vmovdqu64   zmm11, [rdi + r11 + 1088]           ; k_i
+    vaesenc     zmm6, zmm6, zmm10                   ; round i
+    vaesenc     zmm6, zmm6, zmm11                   ; round i
+    cmp         r9, 0x41
+    jb          .no_more
+    vaesenc     zmm7, zmm7, zmm10                   ; round i
+    vaesenc     zmm7, zmm7, zmm11                   ; round i
+    cmp         r9, 0x81
+    jb          .no_more
+    vaesenc     zmm8, zmm8, zmm10                   ; round i
+    vaesenc     zmm9, zmm9, zmm10                   ; round i
+    vaesenc     zmm8, zmm8, zmm11                   ; round i
+    vaesenc     zmm9, zmm9, zmm11                   ; round i
+.no_more:
     add         r11, 0x80
     cmp         r10, r11
     ja          .wide_round
 .after_wide_round:
-    vmovdqu64   zmm5, [rdi + r11 + 1024]            ; k_i
-    vpaddd      zmm17, zmm17, zmm0                  ; the next counters
-    vmovdqu64   zmm6, [rcx]                         ; text
-    vpxorq      zmm5, zmm5, zmm6                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; the other text
-    vmovdqu64   [r8], zmm4                          ; written
+    vmovdqu64   zmm10, [rdi + r11 + 1024]           ; k_i
+    vaesenclast zmm6, zmm6, zmm10                   ; keystream
+    vaesenclast zmm7, zmm7, zmm10                   ; keystream
+    vaesenclast zmm8, zmm8, zmm10                   ; keystream
+    vaesenclast zmm9, zmm9, zmm10                   ; keystream
+    mov         r10d, 0x04                          ; registers of keystream
+    cmp         r9, 0x40
+    jb          .part
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.register:
+    vmovdqu64   zmm10, [rcx]                        ; text
+    vpxorq      zmm6, zmm6, zmm10                   ; the other text
+    vmovdqu64   [r8], zmm6                          ; written
     cmp         rax, 0x00
     je          .wide_chosen
-    vmovdqa64   zmm6, zmm4
+    vmovdqa64   zmm10, zmm6
 .wide_chosen:
-    vpshufb     zmm4, zmm6, zmm1                    ; C
-    vpxorq      zmm4, zmm4, zmm3                    ; A = X + C
+    vpshufb     zmm6, zmm10, zmm1                   ; C
+    vpxorq      zmm6, zmm6, zmm3                    ; A = X + C
     vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    vpclmulqdq  zmm5, zmm4, [rbx + 512], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rbx + 512], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rbx], 0x01             ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rbx], 0x11             ; A1·B1
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm6, zmm4, 0x96             ; HI += it
+    vpclmulqdq  zmm10, zmm6, [rbx + 512], 0x00      ; A0·K0
+    vpclmulqdq  zmm11, zmm6, [rbx + 512], 0x10      ; A0·K1
+    vpclmulqdq  zmm12, zmm6, [rbx], 0x01            ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rbx], 0x11             ; A1·B1
+    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; LO += it
+    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; HI += it
+    vpaddd      zmm16, zmm16, zmm0                  ; the next counters
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
+    cmp         r9, 0x00
+    je          .written
+    vmovdqa64   zmm6, zmm7
+    vmovdqa64   zmm7, zmm8
+    vmovdqa64   zmm8, zmm9
+    sub         r10, 0x01
+    cmp         r10, 0x00
+    je          .registers
     cmp         r9, 0x40
     jae         .register
 .after_register:
-.blocks:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .written
-    vpshufb     zmm0, zmm17, zmm1                   ; counter block
-    vmovdqu64   zmm4, [rdi + 1024]                  ; k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; + k_0
-    mov         r11d, 0x40                          ; place of k_1, from k_0
-    vmovdqu64   zmm4, [rdi + r11 + 1024]            ; k_i
-    vaesenc     zmm0, zmm0, zmm4                    ; round i
-    add         r11, 0x40
-    mov         r10, [rdi + 1984]                   ; place of k_Nr, from k_0
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-.block_round:
-    vmovdqu64   zmm4, [rdi + r11 + 1024]            ; k_i
-    vaesenc     zmm0, zmm0, zmm4                    ; round i
-    vmovdqu64   zmm4, [rdi + r11 + 1088]            ; k_i
-    vaesenc     zmm0, zmm0, zmm4                    ; round i
-    add         r11, 0x80
-    cmp         r10, r11
-    ja          .block_round
-.after_block_round:
-    vmovdqu64   xmm4, [rel gcm_avx512_k_clmul1_x24_compact_byte_swap]  ; byte_swap
-    vmovdqu64   zmm5, [rel gcm_avx512_k_clmul1_x24_compact_one]  ; one
-    vmovdqu64   zmm6, [rdi + r11 + 1024]            ; k_i
-    vaesenclast zmm0, zmm0, zmm6                    ; keystream
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-.block:
-    cmp         r9, 0x10
-    jb          .partial
-    vmovdqu64   xmm7, [rcx]                         ; text
-    vpxorq      xmm6, xmm7, xmm0                    ; the other text
-    vmovdqu64   [r8], xmm6                          ; written
-    cmp         rax, 0x00
-    je          .block_chosen
-    vmovdqa64   xmm7, xmm6
-.block_chosen:
-    jmp         .hashed
-.partial:
+.after_registers:
+.part:
     lea         rdi, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
     sub         rdi, r9
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x31
+    jae         .part_longest
+    cmp         r9, 0x21
+    jb          .part_under_33
+    vmovdqu64   ymm0, [rcx]                         ; whole blocks
+    vmovdqu64   xmm4, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm0, xmm4, 0x02             ; with them
+    jmp         .part_done
+.part_under_33:
+    cmp         r9, 0x11
+    jb          .part_under_17
+    vmovdqu64   xmm0, [rcx]                         ; whole blocks
+    vmovdqu64   xmm4, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm0, xmm4, 0x01             ; with them
+    jmp         .part_done
+.part_under_17:
+    cmp         r9, 0x10
+    jb          .part_under_16
+    vmovdqu64   xmm7, [rcx]                         ; whole blocks
+    jmp         .part_done
+.part_under_16:
     cmp         r9, 0x08
-    jae         .partial_piece_longest
+    jb          .part_under_8
+    vmovq       xmm0, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + r9 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdi + 24]              ; in their places
+    vporq       xmm7, xmm0, xmm4                    ; zero-padded
+    jmp         .part_done
+.part_under_8:
     cmp         r9, 0x04
-    jb          .partial_piece_under_4
-    vmovd       xmm6, [rcx]                         ; the first bytes
-    vmovd       xmm7, [rcx + r9 - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rdi + 20]              ; in their places
-    vporq       xmm7, xmm6, xmm7                    ; zero-padded
-    jmp         .partial_piece_done
-.partial_piece_under_4:
+    jb          .part_under_4
+    vmovd       xmm0, [rcx]                         ; the first bytes
+    vmovd       xmm4, [rcx + r9 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdi + 20]              ; in their places
+    vporq       xmm7, xmm0, xmm4                    ; zero-padded
+    jmp         .part_done
+.part_under_4:
     movzx       r10d, byte [rcx]                    ; byte 0
-    vmovq       xmm6, r10
+    vmovq       xmm0, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, r9
     shr         r10, 0x01
     movzx       r10d, byte [rcx + r10]              ; byte n >> 1
-    vmovq       xmm7, r10
+    vmovq       xmm4, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
-    movzx       r10d, byte [rcx + r9 - 1]           ; the last byte
-    vmovq       xmm7, r10
-    mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm7, xmm6, [rdi + 112]             ; zero-padded
-    jmp         .partial_piece_done
-.partial_piece_longest:
-    vmovq       xmm6, [rcx]                         ; the first bytes
-    vmovq       xmm7, [rcx + r9 - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rdi + 24]              ; in their places
-    vporq       xmm7, xmm6, xmm7                    ; zero-padded
-.partial_piece_done:
-    vpxorq      xmm6, xmm7, xmm0                    ; the other text
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm0, xmm0, xmm4
+    movzx       ecx, byte [rcx + r9 - 1]            ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm0, xmm0, xmm4
+    vpandq      xmm7, xmm0, [rdi + 112]             ; zero-padded
+    jmp         .part_done
+.part_longest:
+    vmovdqu64   ymm0, [rcx]                         ; whole blocks
+    vinserti64x2 zmm0, zmm0, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   xmm4, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rdi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm0, xmm4, 0x03             ; with them
+.part_done:
+    vpxorq      zmm5, zmm6, zmm7                    ; the other text
+    cmp         r9, 0x31
+    jae         .part_written_longest
+    cmp         r9, 0x21
+    jb          .part_written_under_33
+    vmovdqu64   [r8], ymm5                          ; written
+    vextracti64x2 xmm0, zmm5, 0x01
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vextracti64x2 xmm4, zmm5, 0x02
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + r9 - 32]         ; at the end
+    vpshufb     xmm0, xmm0, [rcx + r9 + 144]        ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm0                ; written
+    jmp         .part_written_done
+.part_written_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x11
+    jb          .part_written_under_17
+    vmovdqu64   [r8], xmm5                          ; written
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vextracti64x2 xmm0, zmm5, 0x01
+    vpxorq      xmm0, xmm0, xmm5                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + r9 - 16]         ; at the end
+    vpshufb     xmm4, xmm5, [rcx + r9 + 160]        ; in front
+    vpxorq      xmm0, xmm4, xmm0                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm0                ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .part_written_done
+.part_written_under_17:
+    cmp         r9, 0x10
+    jb          .part_written_under_16
+    vmovdqu64   [r8], xmm5                          ; written
+    jmp         .part_written_done
+.part_written_under_16:
     cmp         r9, 0x08
-    jae         .partial_written_longest
+    jb          .part_written_under_8
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vpextrq     [r8], xmm5, 0x00                    ; the first bytes
+    vpshufb     xmm0, xmm5, [rcx + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm0, 0x00           ; the last bytes
+    jmp         .part_written_done
+.part_written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
-    jb          .partial_written_under_4
-    lea         r10, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vmovd       [r8], xmm6                          ; the first bytes
-    vpshufb     xmm8, xmm6, [r10 + r9 + 12]         ; the last bytes
-    vmovd       [r8 + r9 - 4], xmm8                 ; the last bytes
-    jmp         .partial_written_done
-.partial_written_under_4:
-    lea         r10, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vpextrb     byte [r8], xmm6, 0x00               ; the first bytes
-    mov         r11, r9
-    shr         r11, 0x01
-    vpshufb     xmm8, xmm6, [r10 + r11 + 16]
-    vpextrb     byte [r8 + r11], xmm8, 0x00         ; byte n >> 1
-    vpshufb     xmm8, xmm6, [r10 + r9 + 15]         ; the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm8, 0x00      ; the last bytes
-    jmp         .partial_written_done
-.partial_written_longest:
-    lea         r10, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vpextrq     [r8], xmm6, 0x00                    ; the first bytes
-    vpshufb     xmm8, xmm6, [r10 + r9 + 8]          ; the last bytes
-    vpextrq     [r8 + r9 - 8], xmm8, 0x00           ; the last bytes
-.partial_written_done:
+    jb          .part_written_under_4
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vmovd       [r8], xmm5                          ; the first bytes
+    vpshufb     xmm0, xmm5, [rcx + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm0                 ; the last bytes
+    jmp         .part_written_done
+.part_written_under_4:
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vpextrb     byte [r8], xmm5, 0x00               ; the first bytes
+    mov         r10, r9
+    shr         r10, 0x01
+    vpshufb     xmm0, xmm5, [rcx + r10 + 16]
+    vpextrb     byte [r8 + r10], xmm0, 0x00         ; byte n >> 1
+    vpshufb     xmm0, xmm5, [rcx + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm0, 0x00      ; the last bytes
+    jmp         .part_written_done
+.part_written_longest:
+    vextracti64x2 xmm0, zmm5, 0x02
+    vmovdqu64   [r8], ymm5                          ; written
+    vmovdqu64   [r8 + 32], xmm0                     ; written
+    lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vextracti64x2 xmm4, zmm5, 0x03
+    vpxorq      xmm4, xmm4, xmm0                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + r9 - 48]         ; at the end
+    vpshufb     xmm0, xmm0, [rcx + r9 + 128]        ; in front
+    vpxorq      xmm0, xmm0, xmm4                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm0                ; written
+.part_written_done:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .partial_chosen
-    vpandq      xmm7, xmm6, [rdi + 112]             ; zero-padded
-.partial_chosen:
-    mov         r9d, 0x10
-.hashed:
-    vpshufb     xmm6, xmm7, xmm4                    ; C
-    vpxorq      xmm6, xmm6, xmm3                    ; A = X + C
+    je          .part_chosen
+    vpandq      zmm7, zmm5, [rdi + 112]             ; zero-padded
+.part_chosen:
+    vpshufb     zmm0, zmm7, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
     vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    vpclmulqdq  xmm7, xmm6, [rbx + 512], 0x00       ; A0·K0
-    vpclmulqdq  xmm8, xmm6, [rbx + 512], 0x10       ; A0·K1
-    vpclmulqdq  xmm9, xmm6, [rbx], 0x01             ; A1·B0
-    vpclmulqdq  xmm6, xmm6, [rbx], 0x11             ; A1·B1
-    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm8, zmm6, 0x96             ; HI += it
-    add         rbx, 0x10                           ; the next powers
-    add         rcx, 0x10
-    add         r8, 0x10
-    sub         r9, 0x10
-    vpaddd      zmm17, zmm17, zmm5                  ; the next counters
-    vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm0, zmm6, zmm0, 0x02              ; the next block's
-    cmp         r9, 0x00
-    jne         .block
-.after_block:
+    vpclmulqdq  zmm3, zmm0, [rbx + 512], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm0, [rbx + 512], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm0, [rbx], 0x01             ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rbx], 0x11             ; A1·B1
+    vpternlogq  zmm13, zmm3, zmm5, 0x96             ; LO += it
+    vpternlogq  zmm14, zmm4, zmm0, 0x96             ; HI += it
+    add         r9, 0x0f
+    shr         r9, 0x04                            ; blocks, the partial one too
+    vmovq       xmm0, r9
+    vpaddd      zmm16, zmm16, zmm0                  ; blocks done
 .written:
-    vpclmulqdq  zmm0, zmm10, zmm2, 0x10             ; LO0·Q'
-    vpshufd     zmm2, zmm10, 0x4e                   ; (LO1, LO0)
-    vpternlogq  zmm2, zmm11, zmm0, 0x96             ; RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm13, zmm2, 0x10             ; LO0·Q'
+    vpshufd     zmm2, zmm13, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm2, zmm14, zmm0, 0x96             ; RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
     vpxorq      xmm3, xmm0, xmm2                    ; add up the lanes
 .hashed_all:
-    vpshufb     xmm0, xmm17, xmm1                   ; counter block
+    vpshufb     xmm0, xmm16, xmm1                   ; counter block
     vmovdqu64   [rsi], xmm0                         ; counter block
     vpshufb     xmm0, xmm3, xmm1                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
 ; void gcm_avx512_k_clmul1_x24_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-17, rax rcx rbx rdi r8 r9 r10 r11
-;   secrets may remain in xmm0,2-17, r10
+;   stack 8 bytes; writes xmm0-16, rax rcx rbx rdi r8 r9 r10 r11
+;   secrets may remain in xmm0,2-16, r10
 global gcm_avx512_k_clmul1_x24_compact_decrypt:function (gcm_avx512_k_clmul1_x24_compact_decrypt.end - gcm_avx512_k_clmul1_x24_compact_decrypt)
 align 32
 gcm_avx512_k_clmul1_x24_compact_decrypt:
@@ -724,8 +806,8 @@ gcm_avx512_k_clmul1_x24_compact_decrypt:
 
 ; int gcm_avx512_k_clmul1_x24_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 104 bytes; writes xmm0-18, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-4,6-18, 16 bytes of stack
+;   stack 104 bytes; writes xmm0-17, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-4,6-17, 16 bytes of stack
 global gcm_avx512_k_clmul1_x24_compact_seal:function (gcm_avx512_k_clmul1_x24_compact_seal.end - gcm_avx512_k_clmul1_x24_compact_seal)
 align 32
 gcm_avx512_k_clmul1_x24_compact_seal:
@@ -746,8 +828,8 @@ gcm_avx512_k_clmul1_x24_compact_seal:
 
 ; int gcm_avx512_k_clmul1_x24_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 104 bytes; writes xmm0-18, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-4,6-18, 16 bytes of stack
+;   stack 104 bytes; writes xmm0-17, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-4,6-17, 16 bytes of stack
 global gcm_avx512_k_clmul1_x24_compact_open:function (gcm_avx512_k_clmul1_x24_compact_open.end - gcm_avx512_k_clmul1_x24_compact_open)
 align 32
 gcm_avx512_k_clmul1_x24_compact_open:
@@ -985,16 +1067,16 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vmovdqu64   zmm1, [rel gcm_avx512_k_clmul1_x24_compact_blocks_4]  ; blocks_4
     vmovdqu64   zmm4, [rel gcm_avx512_k_clmul1_x24_compact_byte_swap]  ; byte_swap
     vmovdqu64   zmm5, [rel gcm_avx512_k_clmul1_x24_compact_fold_q]  ; fold_q
-    mov         r12, r14
-    mov         rbp, r13
+    mov         rbp, r14
+    mov         rbx, r13
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 384
+    cmp         rbp, 384
     jb          .rest
     mov         rdx, r9                             ; what is hashed
     mov         rcx, r11                            ; whether nothing is hashed yet
     cmp         r11, 0x00
     je          .turn
-    mov         rdx, rbp
+    mov         rdx, rbx
     jmp         .turn
 .group:
     mov         ecx, 0x00
@@ -1018,10 +1100,9 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vpxorq      zmm9, zmm9, zmm12                   ; + k_0
     vpxorq      zmm10, zmm10, zmm12                 ; + k_0
     vpxorq      zmm11, zmm11, zmm12                 ; + k_0
+    vpxorq      xmm16, xmm16, xmm16
     vpxorq      xmm17, xmm17, xmm17
-    vpxorq      xmm18, xmm18, xmm18
     mov         esi, 0x40                           ; place of k_1, from k_0
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
     vmovdqu64   zmm12, [rdi + rsi + 1024]           ; k_i
     vaesenc     zmm6, zmm6, zmm12                   ; round i
@@ -1030,6 +1111,17 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vaesenc     zmm9, zmm9, zmm12                   ; round i
     vaesenc     zmm10, zmm10, zmm12                 ; round i
     vaesenc     zmm11, zmm11, zmm12                 ; round i
+    cmp         rcx, 0x01
+    je          .alone_0
+    vmovdqu64   zmm12, [rdx + rsi + 64]             ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm4                  ; C
+    vpclmulqdq  zmm13, zmm12, [rdi + rsi + 640], 0x00  ; A0·K0
+    vpclmulqdq  zmm14, zmm12, [rdi + rsi + 640], 0x10  ; A0·K1
+    vpclmulqdq  zmm15, zmm12, [rdi + rsi + 128], 0x01  ; A1·B0
+    vpclmulqdq  zmm12, zmm12, [rdi + rsi + 128], 0x11  ; A1·B1
+    vpternlogq  zmm16, zmm13, zmm15, 0x96           ; LO += it
+    vpternlogq  zmm17, zmm14, zmm12, 0x96           ; HI += it
+.alone_0:
     vmovdqu64   zmm12, [rdi + rsi + 1088]           ; k_i
     vaesenc     zmm6, zmm6, zmm12                   ; round i
     vaesenc     zmm7, zmm7, zmm12                   ; round i
@@ -1038,24 +1130,16 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vaesenc     zmm10, zmm10, zmm12                 ; round i
     vaesenc     zmm11, zmm11, zmm12                 ; round i
     cmp         rcx, 0x01
-    je          .cipher_alone
-    vmovdqu64   zmm12, [rdx + rsi + 64]             ; C, bytes as in memory
+    je          .alone_1
+    vmovdqu64   zmm12, [rdx + rsi + 128]            ; C, bytes as in memory
     vpshufb     zmm12, zmm12, zmm4                  ; C
-    vmovdqu64   zmm13, [rdx + rsi + 128]            ; C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm4                  ; C
-    vpclmulqdq  zmm14, zmm12, [rdi + rsi + 640], 0x00  ; A0·K0
-    vpclmulqdq  zmm15, zmm12, [rdi + rsi + 640], 0x10  ; A0·K1
-    vpclmulqdq  zmm16, zmm12, [rdi + rsi + 128], 0x01  ; A1·B0
-    vpclmulqdq  zmm12, zmm12, [rdi + rsi + 128], 0x11  ; A1·B1
-    vpternlogq  zmm17, zmm14, zmm16, 0x96           ; LO += it
-    vpternlogq  zmm18, zmm15, zmm12, 0x96           ; HI += it
-    vpclmulqdq  zmm12, zmm13, [rdi + rsi + 704], 0x00  ; A0·K0
-    vpclmulqdq  zmm14, zmm13, [rdi + rsi + 704], 0x10  ; A0·K1
-    vpclmulqdq  zmm15, zmm13, [rdi + rsi + 192], 0x01  ; A1·B0
-    vpclmulqdq  zmm13, zmm13, [rdi + rsi + 192], 0x11  ; A1·B1
-    vpternlogq  zmm17, zmm12, zmm15, 0x96           ; LO += it
-    vpternlogq  zmm18, zmm14, zmm13, 0x96           ; HI += it
-.cipher_alone:
+    vpclmulqdq  zmm13, zmm12, [rdi + rsi + 704], 0x00  ; A0·K0
+    vpclmulqdq  zmm14, zmm12, [rdi + rsi + 704], 0x10  ; A0·K1
+    vpclmulqdq  zmm15, zmm12, [rdi + rsi + 192], 0x01  ; A1·B0
+    vpclmulqdq  zmm12, zmm12, [rdi + rsi + 192], 0x11  ; A1·B1
+    vpternlogq  zmm16, zmm13, zmm15, 0x96           ; LO += it
+    vpternlogq  zmm17, zmm14, zmm12, 0x96           ; HI += it
+.alone_1:
     add         rsi, 0x80
     cmp         rsi, 320
     jb          .pairs
@@ -1079,17 +1163,17 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vpclmulqdq  zmm14, zmm13, [rdi + 640], 0x10     ; A0·K1
     vpclmulqdq  zmm15, zmm13, [rdi + 128], 0x01     ; A1·B0
     vpclmulqdq  zmm13, zmm13, [rdi + 128], 0x11     ; A1·B1
-    vpternlogq  zmm17, zmm12, zmm15, 0x96           ; LO += it
-    vpternlogq  zmm18, zmm14, zmm13, 0x96           ; HI += it
+    vpternlogq  zmm16, zmm12, zmm15, 0x96           ; LO += it
+    vpternlogq  zmm17, zmm14, zmm13, 0x96           ; HI += it
     vpclmulqdq  zmm12, zmm3, [rdi + 576], 0x00      ; A0·K0
     vpclmulqdq  zmm13, zmm3, [rdi + 576], 0x10      ; A0·K1
     vpclmulqdq  zmm14, zmm3, [rdi + 64], 0x01       ; A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; A1·B1
-    vpternlogq  zmm17, zmm12, zmm14, 0x96           ; LO += it
-    vpternlogq  zmm18, zmm13, zmm3, 0x96            ; HI += it
-    vpclmulqdq  zmm3, zmm17, zmm5, 0x10             ; LO0·Q'
-    vpshufd     zmm12, zmm17, 0x4e                  ; (LO1, LO0)
-    vpternlogq  zmm12, zmm18, zmm3, 0x96            ; RES = fold(LO) + HI
+    vpternlogq  zmm16, zmm12, zmm14, 0x96           ; LO += it
+    vpternlogq  zmm17, zmm13, zmm3, 0x96            ; HI += it
+    vpclmulqdq  zmm3, zmm16, zmm5, 0x10             ; LO0·Q'
+    vpshufd     zmm12, zmm16, 0x4e                  ; (LO1, LO0)
+    vpternlogq  zmm12, zmm17, zmm3, 0x96            ; RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm12, 0x01                 ; upper lanes
     vpxorq      ymm3, ymm12, ymm3                   ; add up the lanes
     vextracti64x2 xmm12, ymm3, 0x01                 ; upper lanes
@@ -1119,26 +1203,26 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vmovdqu64   zmm12, [rdi + rsi + 1024]           ; k_i
     vpxorq      zmm13, zmm12, [r9]                  ; k_Nr + text
     vaesenclast zmm6, zmm6, zmm13                   ; last round: the other text
-    vmovdqu64   [rbp], zmm6                         ; written
+    vmovdqu64   [rbx], zmm6                         ; written
     vpxorq      zmm6, zmm12, [r9 + 64]              ; k_Nr + text
     vaesenclast zmm6, zmm7, zmm6                    ; last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; written
+    vmovdqu64   [rbx + 64], zmm6                    ; written
     vpxorq      zmm6, zmm12, [r9 + 128]             ; k_Nr + text
     vaesenclast zmm6, zmm8, zmm6                    ; last round: the other text
-    vmovdqu64   [rbp + 128], zmm6                   ; written
+    vmovdqu64   [rbx + 128], zmm6                   ; written
     vpxorq      zmm6, zmm12, [r9 + 192]             ; k_Nr + text
     vaesenclast zmm6, zmm9, zmm6                    ; last round: the other text
-    vmovdqu64   [rbp + 192], zmm6                   ; written
+    vmovdqu64   [rbx + 192], zmm6                   ; written
     vpxorq      zmm6, zmm12, [r9 + 256]             ; k_Nr + text
     vaesenclast zmm6, zmm10, zmm6                   ; last round: the other text
-    vmovdqu64   [rbp + 256], zmm6                   ; written
+    vmovdqu64   [rbx + 256], zmm6                   ; written
     vpxorq      zmm6, zmm12, [r9 + 320]             ; k_Nr + text
     vaesenclast zmm6, zmm11, zmm6                   ; last round: the other text
-    vmovdqu64   [rbp + 320], zmm6                   ; written
+    vmovdqu64   [rbx + 320], zmm6                   ; written
     add         r9, 384                             ; next group
-    add         rbp, 384
-    sub         r12, 384
-    cmp         r12, 384
+    add         rbx, 384
+    sub         rbp, 384
+    cmp         rbp, 384
     jae         .group
 .after_group:
     cmp         r11, 0x00
@@ -1193,196 +1277,258 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vextracti64x2 xmm6, ymm3, 0x01                  ; upper lanes
     vpxorq      xmm3, xmm3, xmm6                    ; add up the lanes
 .rest:
-    lea         rcx, [r12 + 15]
+    vmovdqu64   zmm6, [rel gcm_avx512_k_clmul1_x24_compact_blocks_12]  ; blocks_12
+    vmovdqu64   zmm7, [rel gcm_avx512_k_clmul1_x24_compact_blocks_8]  ; blocks_8
+    lea         rcx, [rbp + 15]
     and         rcx, -16
-    lea         rbx, [rdi + 432]
-    sub         rbx, rcx
-    vpxorq      xmm10, xmm10, xmm10
-    vpxorq      xmm11, xmm11, xmm11
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x40
-    jb          .blocks
-.register:
-    vpshufb     zmm6, zmm2, zmm4                    ; counter block
-    vmovdqu64   zmm7, [rdi + 1024]                  ; k_0
-    vpxorq      zmm6, zmm6, zmm7                    ; + k_0
+    lea         rsi, [rdi + 432]
+    sub         rsi, rcx
+    vpxorq      xmm15, xmm15, xmm15
+    vpxorq      xmm16, xmm16, xmm16
+    cmp         rbp, 0x00
+    je          .written
+.registers:
+    vpshufb     zmm8, zmm2, zmm4                    ; counter block
+    vpaddd      zmm9, zmm2, zmm1                    ; 4 blocks ahead
+    vpshufb     zmm9, zmm9, zmm4                    ; counter block
+    vpaddd      zmm10, zmm2, zmm7                   ; 8 blocks ahead
+    vpshufb     zmm10, zmm10, zmm4                  ; counter block
+    vpaddd      zmm11, zmm2, zmm6                   ; 12 blocks ahead
+    vpshufb     zmm11, zmm11, zmm4                  ; counter block
+    vmovdqu64   zmm12, [rdi + 1024]                 ; k_0
+    vpxorq      zmm8, zmm8, zmm12                   ; + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; + k_0
+    vpxorq      zmm11, zmm11, zmm12                 ; + k_0
     mov         edx, 0x40                           ; place of k_1, from k_0
-    vmovdqu64   zmm7, [rdi + rdx + 1024]            ; k_i
-    vaesenc     zmm6, zmm6, zmm7                    ; round i
+    vmovdqu64   zmm12, [rdi + rdx + 1024]           ; k_i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
     add         rdx, 0x40
     mov         rcx, [rdi + 1984]                   ; place of k_Nr, from k_0
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .wide_round:
-    vmovdqu64   zmm7, [rdi + rdx + 1024]            ; k_i
-    vaesenc     zmm6, zmm6, zmm7                    ; round i
-    vmovdqu64   zmm7, [rdi + rdx + 1088]            ; k_i
-    vaesenc     zmm6, zmm6, zmm7                    ; round i
+    vmovdqu64   zmm12, [rdi + rdx + 1024]           ; k_i
+    vmovdqu64   zmm13, [rdi + rdx + 1088]           ; k_i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm13                   ; round i
+    cmp         rbp, 0x41
+    jb          .no_more
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm13                   ; round i
+    cmp         rbp, 0x81
+    jb          .no_more
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
+    vaesenc     zmm10, zmm10, zmm13                 ; round i
+    vaesenc     zmm11, zmm11, zmm13                 ; round i
+.no_more:
     add         rdx, 0x80
     cmp         rcx, rdx
     ja          .wide_round
 .after_wide_round:
-    vmovdqu64   zmm7, [rdi + rdx + 1024]            ; k_i
-    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
-    vmovdqu64   zmm8, [r9]                          ; text
-    vpxorq      zmm7, zmm7, zmm8                    ; k_Nr + text
-    vaesenclast zmm6, zmm6, zmm7                    ; the other text
-    vmovdqu64   [rbp], zmm6                         ; written
+    vmovdqu64   zmm12, [rdi + rdx + 1024]           ; k_i
+    vaesenclast zmm8, zmm8, zmm12                   ; keystream
+    vaesenclast zmm9, zmm9, zmm12                   ; keystream
+    vaesenclast zmm10, zmm10, zmm12                 ; keystream
+    vaesenclast zmm11, zmm11, zmm12                 ; keystream
+    mov         ecx, 0x04                           ; registers of keystream
+    cmp         rbp, 0x40
+    jb          .part
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.register:
+    vmovdqu64   zmm12, [r9]                         ; text
+    vpxorq      zmm8, zmm8, zmm12                   ; the other text
+    vmovdqu64   [rbx], zmm8                         ; written
     cmp         r11, 0x00
     je          .wide_chosen
-    vmovdqa64   zmm8, zmm6
+    vmovdqa64   zmm12, zmm8
 .wide_chosen:
-    vpshufb     zmm6, zmm8, zmm4                    ; C
-    vpxorq      zmm6, zmm6, zmm3                    ; A = X + C
+    vpshufb     zmm8, zmm12, zmm4                   ; C
+    vpxorq      zmm8, zmm8, zmm3                    ; A = X + C
     vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    vpclmulqdq  zmm7, zmm6, [rbx + 512], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm6, [rbx + 512], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm6, [rbx], 0x01             ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rbx], 0x11             ; A1·B1
-    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm8, zmm6, 0x96             ; HI += it
-    add         rbx, 0x40                           ; the next powers
+    vpclmulqdq  zmm12, zmm8, [rsi + 512], 0x00      ; A0·K0
+    vpclmulqdq  zmm13, zmm8, [rsi + 512], 0x10      ; A0·K1
+    vpclmulqdq  zmm14, zmm8, [rsi], 0x01            ; A1·B0
+    vpclmulqdq  zmm8, zmm8, [rsi], 0x11             ; A1·B1
+    vpternlogq  zmm15, zmm12, zmm14, 0x96           ; LO += it
+    vpternlogq  zmm16, zmm13, zmm8, 0x96            ; HI += it
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    add         rsi, 0x40                           ; the next powers
     add         r9, 0x40
-    add         rbp, 0x40
-    sub         r12, 0x40
-    cmp         r12, 0x40
+    add         rbx, 0x40
+    sub         rbp, 0x40
+    cmp         rbp, 0x00
+    je          .written
+    vmovdqa64   zmm8, zmm9
+    vmovdqa64   zmm9, zmm10
+    vmovdqa64   zmm10, zmm11
+    sub         rcx, 0x01
+    cmp         rcx, 0x00
+    je          .registers
+    cmp         rbp, 0x40
     jae         .register
 .after_register:
-.blocks:
-    cmp         r12, 0x00
-    je          .written
-    vpshufb     zmm1, zmm2, zmm4                    ; counter block
-    vmovdqu64   zmm2, [rdi + 1024]                  ; k_0
-    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
-    mov         edx, 0x40                           ; place of k_1, from k_0
-    vmovdqu64   zmm2, [rdi + rdx + 1024]            ; k_i
-    vaesenc     zmm1, zmm1, zmm2                    ; round i
-    add         rdx, 0x40
-    mov         rcx, [rdi + 1984]                   ; place of k_Nr, from k_0
-.block_round:
-    vmovdqu64   zmm2, [rdi + rdx + 1024]            ; k_i
-    vaesenc     zmm1, zmm1, zmm2                    ; round i
-    vmovdqu64   zmm2, [rdi + rdx + 1088]            ; k_i
-    vaesenc     zmm1, zmm1, zmm2                    ; round i
-    add         rdx, 0x80
-    cmp         rcx, rdx
-    ja          .block_round
-.after_block_round:
-    vmovdqu64   zmm2, [rdi + rdx + 1024]            ; k_i
-    vaesenclast zmm1, zmm1, zmm2                    ; keystream
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x10
-    jb          .partial
-    vmovdqu64   xmm4, [r9]                          ; text
-    vpxorq      xmm2, xmm4, xmm1                    ; the other text
-    vmovdqu64   [rbp], xmm2                         ; written
-    cmp         r11, 0x00
-    je          .block_chosen
-    vmovdqa64   xmm4, xmm2
-.block_chosen:
-    jmp         .hashed
-.partial:
+.after_registers:
+.part:
     lea         rcx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    sub         rcx, r12
-    cmp         r12, 0x08
-    jae         .partial_piece_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x04
-    jb          .partial_piece_under_4
-    vmovd       xmm2, [r9]                          ; the first bytes
-    vmovd       xmm4, [r9 + r12 - 4]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
-    vporq       xmm4, xmm2, xmm4                    ; zero-padded
+    sub         rcx, rbp
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .partial_piece_done
-.partial_piece_under_4:
+    cmp         rbp, 0x31
+    jae         .part_longest
+    cmp         rbp, 0x21
+    jb          .part_under_33
+    vmovdqu64   ymm1, [r9]                          ; whole blocks
+    vmovdqu64   xmm2, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm1, xmm2, 0x02             ; with them
+    jmp         .part_done
+.part_under_33:
+    cmp         rbp, 0x11
+    jb          .part_under_17
+    vmovdqu64   xmm1, [r9]                          ; whole blocks
+    vmovdqu64   xmm2, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm7, ymm1, xmm2, 0x01             ; with them
+    jmp         .part_done
+.part_under_17:
+    cmp         rbp, 0x10
+    jb          .part_under_16
+    vmovdqu64   xmm7, [r9]                          ; whole blocks
+    jmp         .part_done
+.part_under_16:
+    cmp         rbp, 0x08
+    jb          .part_under_8
+    vmovq       xmm1, [r9]                          ; the first bytes
+    vmovq       xmm2, [r9 + rbp - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 24]              ; in their places
+    vporq       xmm7, xmm1, xmm2                    ; zero-padded
+    jmp         .part_done
+.part_under_8:
+    cmp         rbp, 0x04
+    jb          .part_under_4
+    vmovd       xmm1, [r9]                          ; the first bytes
+    vmovd       xmm2, [r9 + rbp - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
+    vporq       xmm7, xmm1, xmm2                    ; zero-padded
+    jmp         .part_done
+.part_under_4:
     movzx       edx, byte [r9]                      ; byte 0
-    vmovq       xmm2, rdx
+    vmovq       xmm1, rdx
     mov         edx, 0x00                           ; no byte stays
-    mov         rdx, r12
+    mov         rdx, rbp
     shr         rdx, 0x01
     movzx       edx, byte [r9 + rdx]                ; byte n >> 1
-    vmovq       xmm4, rdx
+    vmovq       xmm2, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x01
-    vporq       xmm2, xmm2, xmm4
-    movzx       edx, byte [r9 + r12 - 1]            ; the last byte
-    vmovq       xmm4, rdx
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       edx, byte [r9 + rbp - 1]            ; the last byte
+    vmovq       xmm2, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x02
-    vporq       xmm2, xmm2, xmm4
-    vpandq      xmm4, xmm2, [rcx + 112]             ; zero-padded
-    jmp         .partial_piece_done
-.partial_piece_longest:
-    vmovq       xmm2, [r9]                          ; the first bytes
-    vmovq       xmm4, [r9 + r12 - 8]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
-    vporq       xmm4, xmm2, xmm4                    ; zero-padded
-.partial_piece_done:
-    vpxorq      xmm2, xmm4, xmm1                    ; the other text
-    cmp         r12, 0x08
-    jae         .partial_written_longest
-    cmp         r12, 0x04
-    jb          .partial_written_under_4
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm7, xmm1, [rcx + 112]             ; zero-padded
+    jmp         .part_done
+.part_longest:
+    vmovdqu64   ymm1, [r9]                          ; whole blocks
+    vinserti64x2 zmm1, zmm1, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm2, [r9 + rbp - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm7, zmm1, xmm2, 0x03             ; with them
+.part_done:
+    vpxorq      zmm6, zmm8, zmm7                    ; the other text
+    cmp         rbp, 0x31
+    jae         .part_written_longest
+    cmp         rbp, 0x21
+    jb          .part_written_under_33
+    vmovdqu64   [rbx], ymm6                         ; written
+    vextracti64x2 xmm1, zmm6, 0x01
     lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vmovd       [rbp], xmm2                         ; the first bytes
-    vpshufb     xmm6, xmm2, [rdx + r12 + 12]        ; the last bytes
-    vmovd       [rbp + r12 - 4], xmm6               ; the last bytes
-    jmp         .partial_written_done
-.partial_written_under_4:
-    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vpextrb     byte [rbp], xmm2, 0x00              ; the first bytes
-    mov         rsi, r12
-    shr         rsi, 0x01
-    vpshufb     xmm6, xmm2, [rdx + rsi + 16]
-    vpextrb     byte [rbp + rsi], xmm6, 0x00        ; byte n >> 1
-    vpshufb     xmm6, xmm2, [rdx + r12 + 15]        ; the last bytes
-    vpextrb     byte [rbp + r12 - 1], xmm6, 0x00    ; the last bytes
-    jmp         .partial_written_done
-.partial_written_longest:
-    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
-    vpextrq     [rbp], xmm2, 0x00                   ; the first bytes
-    vpshufb     xmm6, xmm2, [rdx + r12 + 8]         ; the last bytes
-    vpextrq     [rbp + r12 - 8], xmm6, 0x00         ; the last bytes
-.partial_written_done:
-    cmp         r11, 0x00
-    je          .partial_chosen
-    vpandq      xmm4, xmm2, [rcx + 112]             ; zero-padded
-.partial_chosen:
-    mov         r12d, 0x10
-.hashed:
-    vpshufb     xmm2, xmm4, xmm0                    ; C
-    vpxorq      xmm2, xmm2, xmm3                    ; A = X + C
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    vpclmulqdq  xmm4, xmm2, [rbx + 512], 0x00       ; A0·K0
-    vpclmulqdq  xmm6, xmm2, [rbx + 512], 0x10       ; A0·K1
-    vpclmulqdq  xmm7, xmm2, [rbx], 0x01             ; A1·B0
-    vpclmulqdq  xmm2, xmm2, [rbx], 0x11             ; A1·B1
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm6, zmm2, 0x96             ; HI += it
-    add         rbx, 0x10                           ; the next powers
-    add         r9, 0x10
-    add         rbp, 0x10
-    sub         r12, 0x10
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm1, zmm2, zmm1, 0x02              ; the next block's
+    vextracti64x2 xmm2, zmm6, 0x02
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rbp - 32]        ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rbp + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm1              ; written
+    jmp         .part_written_done
+.part_written_under_33:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x00
-    jne         .block
-.after_block:
+    cmp         rbp, 0x11
+    jb          .part_written_under_17
+    vmovdqu64   [rbx], xmm6                         ; written
+    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vextracti64x2 xmm1, zmm6, 0x01
+    vpxorq      xmm1, xmm1, xmm6                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rbp - 16]        ; at the end
+    vpshufb     xmm2, xmm6, [rdx + rbp + 160]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm1              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .part_written_done
+.part_written_under_17:
+    cmp         rbp, 0x10
+    jb          .part_written_under_16
+    vmovdqu64   [rbx], xmm6                         ; written
+    jmp         .part_written_done
+.part_written_under_16:
+    cmp         rbp, 0x08
+    jb          .part_written_under_8
+    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vpextrq     [rbx], xmm6, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm6, [rdx + rbp + 8]         ; the last bytes
+    vpextrq     [rbx + rbp - 8], xmm1, 0x00         ; the last bytes
+    jmp         .part_written_done
+.part_written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x04
+    jb          .part_written_under_4
+    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vmovd       [rbx], xmm6                         ; the first bytes
+    vpshufb     xmm1, xmm6, [rdx + rbp + 12]        ; the last bytes
+    vmovd       [rbx + rbp - 4], xmm1               ; the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .part_written_done
+.part_written_under_4:
+    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vpextrb     byte [rbx], xmm6, 0x00              ; the first bytes
+    mov         r9, rbp
+    shr         r9, 0x01
+    vpshufb     xmm1, xmm6, [rdx + r9 + 16]
+    vpextrb     byte [rbx + r9], xmm1, 0x00         ; byte n >> 1
+    vpshufb     xmm1, xmm6, [rdx + rbp + 15]        ; the last bytes
+    vpextrb     byte [rbx + rbp - 1], xmm1, 0x00    ; the last bytes
+    jmp         .part_written_done
+.part_written_longest:
+    vextracti64x2 xmm1, zmm6, 0x02
+    vmovdqu64   [rbx], ymm6                         ; written
+    vmovdqu64   [rbx + 32], xmm1                    ; written
+    lea         rdx, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
+    vextracti64x2 xmm2, zmm6, 0x03
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rbp - 48]        ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rbp + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbx + rbp - 16], xmm1              ; written
+.part_written_done:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .part_chosen
+    vpandq      zmm7, zmm6, [rcx + 112]             ; zero-padded
+.part_chosen:
+    vpshufb     zmm1, zmm7, zmm4                    ; C
+    vpxorq      zmm1, zmm1, zmm3                    ; A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpclmulqdq  zmm2, zmm1, [rsi + 512], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm1, [rsi + 512], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm1, [rsi], 0x01             ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rsi], 0x11             ; A1·B1
+    vpternlogq  zmm15, zmm2, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm16, zmm4, zmm1, 0x96             ; HI += it
 .written:
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
@@ -1391,15 +1537,15 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vmovq       xmm2, r8
     vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
     vpxorq      xmm1, xmm1, xmm3                    ; the lengths
-    vpclmulqdq  xmm2, xmm1, [rbx + 512], 0x00       ; A0·K0
-    vpclmulqdq  xmm3, xmm1, [rbx + 512], 0x10       ; A0·K1
-    vpclmulqdq  xmm4, xmm1, [rbx], 0x01             ; A1·B0
-    vpclmulqdq  xmm1, xmm1, [rbx], 0x11             ; A1·B1
-    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm3, zmm1, 0x96             ; HI += it
-    vpclmulqdq  zmm1, zmm10, zmm5, 0x10             ; LO0·Q'
-    vpshufd     zmm2, zmm10, 0x4e                   ; (LO1, LO0)
-    vpternlogq  zmm2, zmm11, zmm1, 0x96             ; RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm1, [rdi + 944], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm1, [rdi + 944], 0x10       ; A0·K1
+    vpclmulqdq  xmm4, xmm1, [rdi + 432], 0x01       ; A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 432], 0x11       ; A1·B1
+    vpternlogq  zmm15, zmm2, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm16, zmm3, zmm1, 0x96             ; HI += it
+    vpclmulqdq  zmm1, zmm15, zmm5, 0x10             ; LO0·Q'
+    vpshufd     zmm2, zmm15, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm2, zmm16, zmm1, 0x96             ; RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; upper lanes
@@ -1436,7 +1582,6 @@ gcm_avx512_k_clmul1_x24_compact_open:
     vmovd       xmm2, [rax + r10 - 4]               ; the last bytes
     vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
     vporq       xmm1, xmm1, xmm2                    ; zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done
 .given_longest:
     vmovdqu64   xmm1, [rax]                         ; whole blocks
@@ -1461,7 +1606,6 @@ gcm_avx512_k_clmul1_x24_compact_open:
 .clear_last:
     lea         rax, [rel gcm_avx512_k_clmul1_x24_compact_bytes]
     sub         rax, r14
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x08
     jae         .clear_few_longest
     cmp         r14, 0x04

@@ -57,7 +57,7 @@ ctr128_sse_x8_wipe_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
 ctr128_sse_x8_wipe_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 ctr128_sse_x8_wipe_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -66,155 +66,148 @@ section .text
 
 ; void ctr128_sse_x8_wipe_init(void *ctx, const uint8_t *key)
 ;   fill ctx with the round keys of the AES-128 key
-;   stack 0 bytes; writes xmm0-10, rax
+;   stack 0 bytes; writes xmm0-9, rax
 ;   no secret remains in registers or on the stack
 global ctr128_sse_x8_wipe_init:function (ctr128_sse_x8_wipe_init.end - ctr128_sse_x8_wipe_init)
 align 32
 ctr128_sse_x8_wipe_init:
     endbr64
-    movdqu      xmm10, [rsi]                        ; k_0
-    movdqu      [rdi], xmm10                        ; k_0
+    movdqu      xmm9, [rsi]                         ; k_0
+    movdqu      [rdi], xmm9                         ; k_0
     lea         rax, [rel ctr128_sse_x8_wipe_key_steps]
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm9
     psrldq      xmm3, 0x04
-    pxor        xmm3, xmm10                         ; w_2 + w_3, third
-    movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08
-    pxor        xmm1, xmm3                          ; w_0 + … + w_3, first
-    movdqa      xmm2, xmm10
+    pxor        xmm3, xmm9                          ; w_2 + w_3, third
+    movdqa      xmm5, xmm3
+    psrldq      xmm5, 0x08
+    pxor        xmm5, xmm3                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm9
     psrldq      xmm2, 0x08
-    pxor        xmm2, xmm10                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pxor        xmm2, xmm9                          ; w_1 + w_3, second
+    pshufb      xmm5, [rax + 160]                   ; X_-3
     pshufb      xmm2, [rax + 176]                   ; X_-2
     pshufb      xmm3, [rax + 192]                   ; X_-1
-    movdqa      xmm4, xmm10
+    movdqa      xmm4, xmm9
     pshufb      xmm4, [rax + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm5, xmm4
-    aesenclast  xmm5, xmm0                          ; X_1
-    pxor        xmm1, xmm5                          ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
-    movdqa      xmm8, xmm10
-    pslldq      xmm8, 0x04
-    pxor        xmm8, xmm10                         ; w_i + w_(i-1)
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm4
+    aesenclast  xmm1, [rax]                         ; SubWord + Rcon
+    pxor        xmm5, xmm1                          ; X_1
+    pshufb      xmm1, [rax + 256]                   ; rotated back
+    movdqa      xmm7, xmm9
+    pslldq      xmm7, 0x04
+    pxor        xmm7, xmm9                          ; w_i + w_(i-1)
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm8, xmm1                          ; the next words
-    movdqu      [rdi + 16], xmm8                    ; k_1
+    pxor        xmm7, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 16], xmm7                    ; k_1
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 16]                    ; + Rcon
     movdqa      xmm6, xmm5
     aesenclast  xmm6, xmm0                          ; X_2
     pxor        xmm2, xmm6                          ; SubWord + Rcon
-    pshufb      xmm2, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm1, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm1
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 32], xmm10                   ; k_2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 32], xmm9                    ; k_2
     movdqa      xmm0, xmm3
     pxor        xmm0, [rax + 32]                    ; + Rcon
-    movdqa      xmm7, xmm6
-    aesenclast  xmm7, xmm0                          ; X_3
-    pxor        xmm3, xmm7                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm6
+    aesenclast  xmm1, xmm0                          ; X_3
+    pxor        xmm3, xmm1                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm3                          ; the next words
-    movdqu      [rdi + 48], xmm8                    ; k_3
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm3                          ; the next words
+    movdqu      [rdi + 48], xmm7                    ; k_3
     movdqa      xmm0, xmm4
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    movdqa      xmm2, xmm7
+    movdqa      xmm2, xmm1
     aesenclast  xmm2, xmm0                          ; X_4
     pxor        xmm4, xmm2                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
+    pshufb      xmm4, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm3, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm3
-    pxor        xmm10, xmm4                         ; the next words
-    movdqu      [rdi + 64], xmm10                   ; k_4
+    pxor        xmm9, xmm3
+    pxor        xmm9, xmm4                          ; the next words
+    movdqu      [rdi + 64], xmm9                    ; k_4
     movdqa      xmm0, xmm5
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    movdqa      xmm9, xmm2
-    aesenclast  xmm9, xmm0                          ; X_5
-    pxor        xmm5, xmm9                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm8, xmm2
+    aesenclast  xmm8, xmm0                          ; X_5
+    pxor        xmm5, xmm8                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm4, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm4
-    pxor        xmm8, xmm5                          ; the next words
-    movdqu      [rdi + 80], xmm8                    ; k_5
+    pxor        xmm7, xmm4
+    pxor        xmm7, xmm5                          ; the next words
+    movdqu      [rdi + 80], xmm7                    ; k_5
     movdqa      xmm0, xmm6
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    movdqa      xmm1, xmm9
-    aesenclast  xmm1, xmm0                          ; X_6
-    pxor        xmm6, xmm1                          ; SubWord + Rcon
-    pshufb      xmm6, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm3, xmm8
+    aesenclast  xmm3, xmm0                          ; X_6
+    pxor        xmm6, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm5, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm5
-    pxor        xmm10, xmm6                         ; the next words
-    movdqu      [rdi + 96], xmm10                   ; k_6
-    movdqa      xmm0, xmm7
+    pxor        xmm9, xmm5
+    pxor        xmm9, xmm6                          ; the next words
+    movdqu      [rdi + 96], xmm9                    ; k_6
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rax + 96]                    ; + Rcon
-    movdqa      xmm3, xmm1
     aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
-    pshufb      xmm7, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm1, xmm3                          ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm6, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm6
-    pxor        xmm8, xmm7                          ; the next words
-    movdqu      [rdi + 112], xmm8                   ; k_7
+    pxor        xmm7, xmm6
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 112], xmm7                   ; k_7
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 112]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_8
     pxor        xmm2, xmm3                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
-    pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm7, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm7
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 128], xmm10                  ; k_8
+    pshufb      xmm2, [rax + 240]                   ; rotated back
     movdqa      xmm0, xmm9
+    pslldq      xmm0, 0x08
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 128], xmm9                   ; k_8
+    movdqa      xmm0, xmm8
     pxor        xmm0, [rax + 128]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_9
-    pxor        xmm9, xmm3                          ; SubWord + Rcon
-    pshufb      xmm9, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    pshufb      xmm8, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm9                          ; the next words
-    movdqu      [rdi + 144], xmm8                   ; k_9
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax + 144]                   ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_10
-    pxor        xmm3, xmm1                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm8                          ; the next words
+    movdqu      [rdi + 144], xmm7                   ; k_9
+    aesenclast  xmm3, [rax + 144]                   ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm9, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm9
-    pxor        xmm10, xmm3                         ; the next words
-    movdqu      [rdi + 160], xmm10                  ; k_10
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm8, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm8
+    pxor        xmm9, xmm3                          ; the next words
+    movdqu      [rdi + 160], xmm9                   ; k_10
     pxor        xmm0, xmm0                          ; wipe
     pxor        xmm1, xmm1                          ; wipe
     pxor        xmm2, xmm2                          ; wipe
@@ -225,7 +218,6 @@ ctr128_sse_x8_wipe_init:
     pxor        xmm7, xmm7                          ; wipe
     pxor        xmm8, xmm8                          ; wipe
     pxor        xmm9, xmm9                          ; wipe
-    pxor        xmm10, xmm10                        ; wipe
     ret
 .end:
 

@@ -57,7 +57,7 @@ ctr256_sse_x8_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
 ctr256_sse_x8_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 ctr256_sse_x8_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -80,13 +80,13 @@ ctr256_sse_x8_init:
     movdqa      xmm5, xmm11
     psrldq      xmm5, 0x04
     pxor        xmm5, xmm11                         ; w_2 + w_3, third
-    movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08
-    pxor        xmm1, xmm5                          ; w_0 + … + w_3, first
+    movdqa      xmm10, xmm5
+    psrldq      xmm10, 0x08
+    pxor        xmm10, xmm5                         ; w_0 + … + w_3, first
     movdqa      xmm3, xmm11
     psrldq      xmm3, 0x08
     pxor        xmm3, xmm11                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pshufb      xmm10, [rax + 160]                  ; X_-3
     pshufb      xmm3, [rax + 176]                   ; X_-2
     pshufb      xmm5, [rax + 192]                   ; X_-1
     movdqa      xmm7, xmm11
@@ -106,12 +106,10 @@ ctr256_sse_x8_init:
     pshufb      xmm6, [rcx + 192]                   ; X_-1
     movdqa      xmm8, xmm13
     pshufb      xmm8, [rcx + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm10, xmm8
-    aesenclast  xmm10, xmm0                         ; X_1
-    pxor        xmm1, xmm10                         ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm1, xmm8
+    aesenclast  xmm1, [rax]                         ; SubWord + Rcon
+    pxor        xmm10, xmm1                         ; X_1
+    pshufb      xmm1, [rax + 240]                   ; rotated back
     movdqa      xmm15, xmm11
     pslldq      xmm15, 0x04
     pxor        xmm15, xmm11                        ; w_i + w_(i-1)
@@ -123,7 +121,7 @@ ctr256_sse_x8_init:
     movdqa      xmm12, xmm10
     aesenclast  xmm12, xmm2                         ; X_1
     pxor        xmm2, xmm12                         ; SubWord + Rcon
-    pshufb      xmm2, [rcx + 224]                   ; rotated back
+    pshufb      xmm2, [rcx + 240]                   ; rotated back
     movdqa      xmm9, xmm13
     pslldq      xmm9, 0x04
     pxor        xmm9, xmm13                         ; w_i + w_(i-1)
@@ -137,7 +135,7 @@ ctr256_sse_x8_init:
     movdqa      xmm14, xmm12
     aesenclast  xmm14, xmm0                         ; X_2
     pxor        xmm3, xmm14                         ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
+    pshufb      xmm3, [rax + 256]                   ; rotated back
     movdqa      xmm0, xmm11
     pslldq      xmm0, 0x08
     pxor        xmm11, xmm0                         ; w_i + w_(i-2)
@@ -148,7 +146,7 @@ ctr256_sse_x8_init:
     movdqa      xmm1, xmm14
     aesenclast  xmm1, xmm4                          ; X_2
     pxor        xmm4, xmm1                          ; SubWord + Rcon
-    pshufb      xmm4, [rcx + 240]                   ; rotated back
+    pshufb      xmm4, [rcx + 256]                   ; rotated back
     movdqa      xmm0, xmm13
     pslldq      xmm0, 0x08
     pxor        xmm13, xmm0                         ; w_i + w_(i-2)
@@ -161,7 +159,6 @@ ctr256_sse_x8_init:
     movdqa      xmm2, xmm1
     aesenclast  xmm2, xmm0                          ; X_3
     pxor        xmm5, xmm2                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 256]                   ; rotated back
     movdqa      xmm0, xmm15
     pslldq      xmm0, 0x08
     pxor        xmm15, xmm0                         ; w_i + w_(i-2)
@@ -169,10 +166,8 @@ ctr256_sse_x8_init:
     pxor        xmm15, xmm3
     pxor        xmm15, xmm5                         ; the next words
     movdqu      [rdi + 96], xmm15                   ; k_6
-    movdqa      xmm3, xmm2
-    aesenclast  xmm3, xmm6                          ; X_3
-    pxor        xmm6, xmm3                          ; SubWord + Rcon
-    pshufb      xmm6, [rcx + 256]                   ; rotated back
+    aesenclast  xmm2, xmm6                          ; X_3
+    pxor        xmm6, xmm2                          ; SubWord + Rcon
     movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
     pxor        xmm9, xmm0                          ; w_i + w_(i-2)
@@ -182,8 +177,9 @@ ctr256_sse_x8_init:
     movdqu      [rdi + 112], xmm9                   ; k_7
     movdqa      xmm0, xmm7
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_4
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
+    aesenclast  xmm2, xmm0                          ; X_4
+    pxor        xmm7, xmm2                          ; SubWord + Rcon
+    pshufb      xmm7, [rax + 224]                   ; rotated back
     movdqa      xmm0, xmm11
     pslldq      xmm0, 0x08
     pxor        xmm11, xmm0                         ; w_i + w_(i-2)
@@ -191,8 +187,9 @@ ctr256_sse_x8_init:
     pxor        xmm11, xmm5
     pxor        xmm11, xmm7                         ; the next words
     movdqu      [rdi + 128], xmm11                  ; k_8
-    aesenclast  xmm3, xmm8                          ; X_4
-    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    aesenclast  xmm2, xmm8                          ; X_4
+    pxor        xmm8, xmm2                          ; SubWord + Rcon
+    pshufb      xmm8, [rcx + 224]                   ; rotated back
     movdqa      xmm0, xmm13
     pslldq      xmm0, 0x08
     pxor        xmm13, xmm0                         ; w_i + w_(i-2)
@@ -202,9 +199,9 @@ ctr256_sse_x8_init:
     movdqu      [rdi + 144], xmm13                  ; k_9
     movdqa      xmm0, xmm10
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_5
-    pxor        xmm10, xmm3                         ; SubWord + Rcon
-    pshufb      xmm10, [rax + 224]                  ; rotated back
+    aesenclast  xmm2, xmm0                          ; X_5
+    pxor        xmm10, xmm2                         ; SubWord + Rcon
+    pshufb      xmm10, [rax + 240]                  ; rotated back
     movdqa      xmm0, xmm15
     pslldq      xmm0, 0x08
     pxor        xmm15, xmm0                         ; w_i + w_(i-2)
@@ -212,9 +209,9 @@ ctr256_sse_x8_init:
     pxor        xmm15, xmm7
     pxor        xmm15, xmm10                        ; the next words
     movdqu      [rdi + 160], xmm15                  ; k_10
-    aesenclast  xmm3, xmm12                         ; X_5
-    pxor        xmm12, xmm3                         ; SubWord + Rcon
-    pshufb      xmm12, [rcx + 224]                  ; rotated back
+    aesenclast  xmm2, xmm12                         ; X_5
+    pxor        xmm12, xmm2                         ; SubWord + Rcon
+    pshufb      xmm12, [rcx + 240]                  ; rotated back
     movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
     pxor        xmm9, xmm0                          ; w_i + w_(i-2)
@@ -224,9 +221,9 @@ ctr256_sse_x8_init:
     movdqu      [rdi + 176], xmm9                   ; k_11
     movdqa      xmm0, xmm14
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_6
-    pxor        xmm14, xmm3                         ; SubWord + Rcon
-    pshufb      xmm14, [rax + 240]                  ; rotated back
+    aesenclast  xmm2, xmm0                          ; X_6
+    pxor        xmm14, xmm2                         ; SubWord + Rcon
+    pshufb      xmm14, [rax + 256]                  ; rotated back
     movdqa      xmm0, xmm11
     pslldq      xmm0, 0x08
     pxor        xmm11, xmm0                         ; w_i + w_(i-2)
@@ -234,9 +231,9 @@ ctr256_sse_x8_init:
     pxor        xmm11, xmm10
     pxor        xmm11, xmm14                        ; the next words
     movdqu      [rdi + 192], xmm11                  ; k_12
-    aesenclast  xmm3, xmm1                          ; X_6
-    pxor        xmm1, xmm3                          ; SubWord + Rcon
-    pshufb      xmm1, [rcx + 240]                   ; rotated back
+    aesenclast  xmm2, xmm1                          ; X_6
+    pxor        xmm1, xmm2                          ; SubWord + Rcon
+    pshufb      xmm1, [rcx + 256]                   ; rotated back
     movdqa      xmm0, xmm13
     pslldq      xmm0, 0x08
     pxor        xmm13, xmm0                         ; w_i + w_(i-2)
@@ -244,17 +241,13 @@ ctr256_sse_x8_init:
     pxor        xmm13, xmm12
     pxor        xmm13, xmm1                         ; the next words
     movdqu      [rdi + 208], xmm13                  ; k_13
-    movdqa      xmm0, xmm2
-    pxor        xmm0, [rax + 96]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm3, xmm2                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
+    aesenclast  xmm2, [rax + 96]                    ; SubWord + Rcon
     movdqa      xmm0, xmm15
     pslldq      xmm0, 0x08
     pxor        xmm15, xmm0                         ; w_i + w_(i-2)
     psrlq       xmm14, 0x20                         ; to words 0 and 2
     pxor        xmm15, xmm14
-    pxor        xmm15, xmm3                         ; the next words
+    pxor        xmm15, xmm2                         ; the next words
     movdqu      [rdi + 224], xmm15                  ; k_14
     ret
 .end:

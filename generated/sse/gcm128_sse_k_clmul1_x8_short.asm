@@ -70,7 +70,7 @@ gcm128_sse_k_clmul1_x8_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_sse_k_clmul1_x8_short_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_sse_k_clmul1_x8_short_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -94,197 +94,188 @@ global gcm128_sse_k_clmul1_x8_short_init:function (gcm128_sse_k_clmul1_x8_short_
 align 32
 gcm128_sse_k_clmul1_x8_short_init:
     endbr64
-    movdqu      xmm10, [rsi]                        ; k_0
-    movdqu      [rdi + 320], xmm10                  ; k_0
+    movdqu      xmm9, [rsi]                         ; k_0
+    movdqu      [rdi + 320], xmm9                   ; k_0
     lea         rax, [rel gcm128_sse_k_clmul1_x8_short_key_steps]
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm9
     psrldq      xmm3, 0x04
-    pxor        xmm3, xmm10                         ; w_2 + w_3, third
-    movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08
-    pxor        xmm1, xmm3                          ; w_0 + … + w_3, first
-    movdqa      xmm2, xmm10
+    pxor        xmm3, xmm9                          ; w_2 + w_3, third
+    movdqa      xmm5, xmm3
+    psrldq      xmm5, 0x08
+    pxor        xmm5, xmm3                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm9
     psrldq      xmm2, 0x08
-    pxor        xmm2, xmm10                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pxor        xmm2, xmm9                          ; w_1 + w_3, second
+    pshufb      xmm5, [rax + 160]                   ; X_-3
     pshufb      xmm2, [rax + 176]                   ; X_-2
     pshufb      xmm3, [rax + 192]                   ; X_-1
-    movdqa      xmm4, xmm10
+    movdqa      xmm4, xmm9
     pshufb      xmm4, [rax + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm5, xmm4
-    aesenclast  xmm5, xmm0                          ; X_1
-    pxor        xmm1, xmm5                          ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
-    movdqa      xmm8, xmm10
-    pslldq      xmm8, 0x04
-    pxor        xmm8, xmm10                         ; w_i + w_(i-1)
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm4
+    aesenclast  xmm1, [rax]                         ; SubWord + Rcon
+    pxor        xmm5, xmm1                          ; X_1
+    pshufb      xmm1, [rax + 256]                   ; rotated back
+    movdqa      xmm7, xmm9
+    pslldq      xmm7, 0x04
+    pxor        xmm7, xmm9                          ; w_i + w_(i-1)
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm8, xmm1                          ; the next words
-    movdqu      [rdi + 336], xmm8                   ; k_1
-    movdqa      xmm11, xmm10
-    aesenc      xmm11, xmm8                         ; H: round 1
+    pxor        xmm7, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 336], xmm7                   ; k_1
+    movdqa      xmm10, xmm9
+    aesenc      xmm10, xmm7                         ; H: round 1
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 16]                    ; + Rcon
     movdqa      xmm6, xmm5
     aesenclast  xmm6, xmm0                          ; X_2
     pxor        xmm2, xmm6                          ; SubWord + Rcon
-    pshufb      xmm2, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm1, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm1
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 352], xmm10                  ; k_2
-    aesenc      xmm11, xmm10                        ; H: round 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 352], xmm9                   ; k_2
+    aesenc      xmm10, xmm9                         ; H: round 2
     movdqa      xmm0, xmm3
     pxor        xmm0, [rax + 32]                    ; + Rcon
-    movdqa      xmm7, xmm6
-    aesenclast  xmm7, xmm0                          ; X_3
-    pxor        xmm3, xmm7                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm6
+    aesenclast  xmm1, xmm0                          ; X_3
+    pxor        xmm3, xmm1                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm3                          ; the next words
-    movdqu      [rdi + 368], xmm8                   ; k_3
-    aesenc      xmm11, xmm8                         ; H: round 3
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm3                          ; the next words
+    movdqu      [rdi + 368], xmm7                   ; k_3
+    aesenc      xmm10, xmm7                         ; H: round 3
     movdqa      xmm0, xmm4
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    movdqa      xmm2, xmm7
+    movdqa      xmm2, xmm1
     aesenclast  xmm2, xmm0                          ; X_4
     pxor        xmm4, xmm2                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
+    pshufb      xmm4, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm3, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm3
-    pxor        xmm10, xmm4                         ; the next words
-    movdqu      [rdi + 384], xmm10                  ; k_4
-    aesenc      xmm11, xmm10                        ; H: round 4
+    pxor        xmm9, xmm3
+    pxor        xmm9, xmm4                          ; the next words
+    movdqu      [rdi + 384], xmm9                   ; k_4
+    aesenc      xmm10, xmm9                         ; H: round 4
     movdqa      xmm0, xmm5
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    movdqa      xmm9, xmm2
-    aesenclast  xmm9, xmm0                          ; X_5
-    pxor        xmm5, xmm9                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm8, xmm2
+    aesenclast  xmm8, xmm0                          ; X_5
+    pxor        xmm5, xmm8                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm4, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm4
-    pxor        xmm8, xmm5                          ; the next words
-    movdqu      [rdi + 400], xmm8                   ; k_5
-    aesenc      xmm11, xmm8                         ; H: round 5
+    pxor        xmm7, xmm4
+    pxor        xmm7, xmm5                          ; the next words
+    movdqu      [rdi + 400], xmm7                   ; k_5
+    aesenc      xmm10, xmm7                         ; H: round 5
     movdqa      xmm0, xmm6
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    movdqa      xmm1, xmm9
-    aesenclast  xmm1, xmm0                          ; X_6
-    pxor        xmm6, xmm1                          ; SubWord + Rcon
-    pshufb      xmm6, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm3, xmm8
+    aesenclast  xmm3, xmm0                          ; X_6
+    pxor        xmm6, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm5, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm5
-    pxor        xmm10, xmm6                         ; the next words
-    movdqu      [rdi + 416], xmm10                  ; k_6
-    aesenc      xmm11, xmm10                        ; H: round 6
-    movdqa      xmm0, xmm7
+    pxor        xmm9, xmm5
+    pxor        xmm9, xmm6                          ; the next words
+    movdqu      [rdi + 416], xmm9                   ; k_6
+    aesenc      xmm10, xmm9                         ; H: round 6
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rax + 96]                    ; + Rcon
-    movdqa      xmm3, xmm1
     aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
-    pshufb      xmm7, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm1, xmm3                          ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm6, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm6
-    pxor        xmm8, xmm7                          ; the next words
-    movdqu      [rdi + 432], xmm8                   ; k_7
-    aesenc      xmm11, xmm8                         ; H: round 7
+    pxor        xmm7, xmm6
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 432], xmm7                   ; k_7
+    aesenc      xmm10, xmm7                         ; H: round 7
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 112]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_8
     pxor        xmm2, xmm3                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
-    pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm7, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm7
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 448], xmm10                  ; k_8
-    aesenc      xmm11, xmm10                        ; H: round 8
+    pshufb      xmm2, [rax + 240]                   ; rotated back
     movdqa      xmm0, xmm9
+    pslldq      xmm0, 0x08
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 448], xmm9                   ; k_8
+    aesenc      xmm10, xmm9                         ; H: round 8
+    movdqa      xmm0, xmm8
     pxor        xmm0, [rax + 128]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_9
-    pxor        xmm9, xmm3                          ; SubWord + Rcon
-    pshufb      xmm9, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    pshufb      xmm8, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm9                          ; the next words
-    movdqu      [rdi + 464], xmm8                   ; k_9
-    aesenc      xmm11, xmm8                         ; H: round 9
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax + 144]                   ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_10
-    pxor        xmm3, xmm1                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm8                          ; the next words
+    movdqu      [rdi + 464], xmm7                   ; k_9
+    aesenc      xmm10, xmm7                         ; H: round 9
+    aesenclast  xmm3, [rax + 144]                   ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm9, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm9
-    pxor        xmm10, xmm3                         ; the next words
-    movdqu      [rdi + 480], xmm10                  ; k_10
-    aesenclast  xmm11, xmm10                        ; H = E_K(0)
-    pshufb      xmm11, [rel gcm128_sse_k_clmul1_x8_short_byte_swap]  ; H
-    pshufd      xmm0, xmm11, 0xff
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm8, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm8
+    pxor        xmm9, xmm3                          ; the next words
+    movdqu      [rdi + 480], xmm9                   ; k_10
+    aesenclast  xmm10, xmm9                         ; H = E_K(0)
+    pshufb      xmm10, [rel gcm128_sse_k_clmul1_x8_short_byte_swap]  ; H
+    pshufd      xmm0, xmm10, 0xff
     psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
     pand        xmm0, [rel gcm128_sse_k_clmul1_x8_short_fold_q]  ; B_1: x^-1 if it is set
-    movdqa      xmm1, xmm11
+    movdqa      xmm1, xmm10
     psrlq       xmm1, 0x3f                          ; B_1: bits that cross
     pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
-    psllq       xmm11, 0x01                         ; B_1: H << 1
-    pxor        xmm11, xmm1                         ; B_1: as 128 bits
-    pxor        xmm11, xmm0                         ; B_1: B = H·x^-1 mod P
-    movdqa      xmm4, xmm11
-    pclmulqdq   xmm4, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_1: B0·Q'
-    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_1: (B1, B0)
-    pxor        xmm4, xmm0                          ; entries of V_1: fold B
-    movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, xmm4, 0x00                    ; V_2 = B_1·V_1: A0·K0
-    movdqa      xmm3, xmm11
-    pclmulqdq   xmm3, xmm4, 0x10                    ; V_2 = B_1·V_1: A0·K1
-    movdqa      xmm0, xmm11
-    pclmulqdq   xmm0, xmm11, 0x01                   ; V_2 = B_1·V_1: A1·B0
-    movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x11                   ; V_2 = B_1·V_1: A1·B1
-    pxor        xmm2, xmm0                          ; V_2 = B_1·V_1: LO += it
-    pxor        xmm3, xmm1                          ; V_2 = B_1·V_1: HI += it
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm1                         ; B_1: as 128 bits
+    pxor        xmm10, xmm0                         ; B_1: B = H·x^-1 mod P
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm10, 0x00                   ; V_2 = B_1·V_1: B0·B0
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm10, 0x11                   ; V_2 = B_1·V_1: B1·B1
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    pxor        xmm2, xmm0                          ; V_2 = B_1·V_1: fold the far half
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    pxor        xmm0, xmm3                          ; V_2 = B_1·V_1: + HI
-    pxor        xmm5, xmm0                          ; V_2 = B_1·V_1: RES = fold(LO) + HI
+    pclmulqdq   xmm5, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + the near half
+    pxor        xmm5, xmm0                          ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    movdqa      xmm4, xmm10
+    pclmulqdq   xmm4, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_1: (B1, B0)
+    pxor        xmm4, xmm0                          ; entries of V_1: fold B
     movdqa      xmm2, xmm5
     pclmulqdq   xmm2, xmm4, 0x00                    ; V_3 = B_2·V_1: A0·K0
     movdqa      xmm3, xmm5
     pclmulqdq   xmm3, xmm4, 0x10                    ; V_3 = B_2·V_1: A0·K1
     movdqa      xmm0, xmm5
-    pclmulqdq   xmm0, xmm11, 0x01                   ; V_3 = B_2·V_1: A1·B0
+    pclmulqdq   xmm0, xmm10, 0x01                   ; V_3 = B_2·V_1: A1·B0
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm11, 0x11                   ; V_3 = B_2·V_1: A1·B1
+    pclmulqdq   xmm1, xmm10, 0x11                   ; V_3 = B_2·V_1: A1·B1
     pxor        xmm2, xmm0                          ; V_3 = B_2·V_1: LO += it
     pxor        xmm3, xmm1                          ; V_3 = B_2·V_1: HI += it
     movdqa      xmm7, xmm2
@@ -296,7 +287,7 @@ gcm128_sse_k_clmul1_x8_short_init:
     pclmulqdq   xmm6, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_2: B0·Q'
     pshufd      xmm0, xmm5, 0x4e                    ; entries of V_2: (B1, B0)
     pxor        xmm6, xmm0                          ; entries of V_2: fold B
-    movdqu      [rdi + 144], xmm11                  ; V_1: B
+    movdqu      [rdi + 144], xmm10                  ; V_1: B
     movdqu      [rdi + 304], xmm4                   ; V_1: K
     movdqa      xmm2, xmm5
     pclmulqdq   xmm2, xmm6, 0x00                    ; V_4 = B_2·V_2: A0·K0
@@ -308,42 +299,42 @@ gcm128_sse_k_clmul1_x8_short_init:
     pclmulqdq   xmm1, xmm5, 0x11                    ; V_4 = B_2·V_2: A1·B1
     pxor        xmm2, xmm0                          ; V_4 = B_2·V_2: LO += it
     pxor        xmm3, xmm1                          ; V_4 = B_2·V_2: HI += it
-    movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    movdqa      xmm11, xmm2
+    pclmulqdq   xmm11, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
     pshufd      xmm0, xmm2, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
     pxor        xmm0, xmm3                          ; V_4 = B_2·V_2: + HI
-    pxor        xmm10, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    pxor        xmm11, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
     movdqa      xmm3, xmm7
     pclmulqdq   xmm3, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_3: B0·Q'
     pshufd      xmm0, xmm7, 0x4e                    ; entries of V_3: (B1, B0)
     pxor        xmm3, xmm0                          ; entries of V_3: fold B
     movdqu      [rdi + 128], xmm5                   ; V_2: B
     movdqu      [rdi + 288], xmm6                   ; V_2: K
-    movdqa      xmm1, xmm10
+    movdqa      xmm1, xmm11
     pclmulqdq   xmm1, xmm4, 0x00                    ; V_5 = B_4·V_1: A0·K0
-    pclmulqdq   xmm4, xmm10, 0x01                   ; V_5 = B_4·V_1: A0·K1
-    movdqa      xmm0, xmm10
-    pclmulqdq   xmm0, xmm11, 0x01                   ; V_5 = B_4·V_1: A1·B0
-    pclmulqdq   xmm11, xmm10, 0x11                  ; V_5 = B_4·V_1: A1·B1
+    pclmulqdq   xmm4, xmm11, 0x01                   ; V_5 = B_4·V_1: A0·K1
+    movdqa      xmm0, xmm11
+    pclmulqdq   xmm0, xmm10, 0x01                   ; V_5 = B_4·V_1: A1·B0
+    pclmulqdq   xmm10, xmm11, 0x11                  ; V_5 = B_4·V_1: A1·B1
     pxor        xmm1, xmm0                          ; V_5 = B_4·V_1: LO += it
-    pxor        xmm4, xmm11                         ; V_5 = B_4·V_1: HI += it
+    pxor        xmm4, xmm10                         ; V_5 = B_4·V_1: HI += it
     movdqa      xmm9, xmm1
     pclmulqdq   xmm9, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
     pshufd      xmm0, xmm1, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
     pxor        xmm0, xmm4                          ; V_5 = B_4·V_1: + HI
     pxor        xmm9, xmm0                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    movdqa      xmm8, xmm10
+    movdqa      xmm8, xmm11
     pclmulqdq   xmm8, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_4: B0·Q'
-    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_4: (B1, B0)
+    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_4: (B1, B0)
     pxor        xmm8, xmm0                          ; entries of V_4: fold B
     movdqu      [rdi + 112], xmm7                   ; V_3: B
     movdqu      [rdi + 272], xmm3                   ; V_3: K
-    movdqa      xmm1, xmm10
+    movdqa      xmm1, xmm11
     pclmulqdq   xmm1, xmm6, 0x00                    ; V_6 = B_4·V_2: A0·K0
-    pclmulqdq   xmm6, xmm10, 0x01                   ; V_6 = B_4·V_2: A0·K1
-    movdqa      xmm0, xmm10
+    pclmulqdq   xmm6, xmm11, 0x01                   ; V_6 = B_4·V_2: A0·K1
+    movdqa      xmm0, xmm11
     pclmulqdq   xmm0, xmm5, 0x01                    ; V_6 = B_4·V_2: A1·B0
-    pclmulqdq   xmm5, xmm10, 0x11                   ; V_6 = B_4·V_2: A1·B1
+    pclmulqdq   xmm5, xmm11, 0x11                   ; V_6 = B_4·V_2: A1·B1
     pxor        xmm1, xmm0                          ; V_6 = B_4·V_2: LO += it
     pxor        xmm6, xmm5                          ; V_6 = B_4·V_2: HI += it
     movdqa      xmm2, xmm1
@@ -355,14 +346,14 @@ gcm128_sse_k_clmul1_x8_short_init:
     pclmulqdq   xmm6, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_5: B0·Q'
     pshufd      xmm0, xmm9, 0x4e                    ; entries of V_5: (B1, B0)
     pxor        xmm6, xmm0                          ; entries of V_5: fold B
-    movdqu      [rdi + 96], xmm10                   ; V_4: B
+    movdqu      [rdi + 96], xmm11                   ; V_4: B
     movdqu      [rdi + 256], xmm8                   ; V_4: K
-    movdqa      xmm1, xmm10
+    movdqa      xmm1, xmm11
     pclmulqdq   xmm1, xmm3, 0x00                    ; V_7 = B_4·V_3: A0·K0
-    pclmulqdq   xmm3, xmm10, 0x01                   ; V_7 = B_4·V_3: A0·K1
-    movdqa      xmm0, xmm10
+    pclmulqdq   xmm3, xmm11, 0x01                   ; V_7 = B_4·V_3: A0·K1
+    movdqa      xmm0, xmm11
     pclmulqdq   xmm0, xmm7, 0x01                    ; V_7 = B_4·V_3: A1·B0
-    pclmulqdq   xmm7, xmm10, 0x11                   ; V_7 = B_4·V_3: A1·B1
+    pclmulqdq   xmm7, xmm11, 0x11                   ; V_7 = B_4·V_3: A1·B1
     pxor        xmm1, xmm0                          ; V_7 = B_4·V_3: LO += it
     pxor        xmm3, xmm7                          ; V_7 = B_4·V_3: HI += it
     movdqa      xmm4, xmm1
@@ -370,19 +361,19 @@ gcm128_sse_k_clmul1_x8_short_init:
     pshufd      xmm0, xmm1, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
     pxor        xmm0, xmm3                          ; V_7 = B_4·V_3: + HI
     pxor        xmm4, xmm0                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    movdqa      xmm10, xmm2
+    pclmulqdq   xmm10, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_6: B0·Q'
     pshufd      xmm0, xmm2, 0x4e                    ; entries of V_6: (B1, B0)
-    pxor        xmm11, xmm0                         ; entries of V_6: fold B
+    pxor        xmm10, xmm0                         ; entries of V_6: fold B
     movdqu      [rdi + 80], xmm9                    ; V_5: B
     movdqu      [rdi + 240], xmm6                   ; V_5: K
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm11
     pclmulqdq   xmm3, xmm8, 0x00                    ; V_8 = B_4·V_4: A0·K0
-    pclmulqdq   xmm8, xmm10, 0x01                   ; V_8 = B_4·V_4: A0·K1
-    movdqa      xmm0, xmm10
-    pclmulqdq   xmm0, xmm10, 0x01                   ; V_8 = B_4·V_4: A1·B0
-    movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, xmm10, 0x11                   ; V_8 = B_4·V_4: A1·B1
+    pclmulqdq   xmm8, xmm11, 0x01                   ; V_8 = B_4·V_4: A0·K1
+    movdqa      xmm0, xmm11
+    pclmulqdq   xmm0, xmm11, 0x01                   ; V_8 = B_4·V_4: A1·B0
+    movdqa      xmm1, xmm11
+    pclmulqdq   xmm1, xmm11, 0x11                   ; V_8 = B_4·V_4: A1·B1
     pxor        xmm3, xmm0                          ; V_8 = B_4·V_4: LO += it
     pxor        xmm8, xmm1                          ; V_8 = B_4·V_4: HI += it
     movdqa      xmm1, xmm3
@@ -395,13 +386,13 @@ gcm128_sse_k_clmul1_x8_short_init:
     pshufd      xmm0, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
     pxor        xmm3, xmm0                          ; entries of V_7: fold B
     movdqu      [rdi + 64], xmm2                    ; V_6: B
-    movdqu      [rdi + 224], xmm11                  ; V_6: K
-    movdqa      xmm5, xmm10
+    movdqu      [rdi + 224], xmm10                  ; V_6: K
+    movdqa      xmm5, xmm11
     pclmulqdq   xmm5, xmm6, 0x00                    ; V_9 = B_4·V_5: A0·K0
-    pclmulqdq   xmm6, xmm10, 0x01                   ; V_9 = B_4·V_5: A0·K1
-    movdqa      xmm0, xmm10
+    pclmulqdq   xmm6, xmm11, 0x01                   ; V_9 = B_4·V_5: A0·K1
+    movdqa      xmm0, xmm11
     pclmulqdq   xmm0, xmm9, 0x01                    ; V_9 = B_4·V_5: A1·B0
-    pclmulqdq   xmm9, xmm10, 0x11                   ; V_9 = B_4·V_5: A1·B1
+    pclmulqdq   xmm9, xmm11, 0x11                   ; V_9 = B_4·V_5: A1·B1
     pxor        xmm5, xmm0                          ; V_9 = B_4·V_5: LO += it
     pxor        xmm6, xmm9                          ; V_9 = B_4·V_5: HI += it
     movdqa      xmm7, xmm5
@@ -415,18 +406,18 @@ gcm128_sse_k_clmul1_x8_short_init:
     pxor        xmm5, xmm0                          ; entries of V_8: fold B
     movdqu      [rdi + 48], xmm4                    ; V_7: B
     movdqu      [rdi + 208], xmm3                   ; V_7: K
-    movdqa      xmm3, xmm10
-    pclmulqdq   xmm3, xmm11, 0x00                   ; V_10 = B_4·V_6: A0·K0
-    pclmulqdq   xmm11, xmm10, 0x01                  ; V_10 = B_4·V_6: A0·K1
-    movdqa      xmm0, xmm10
+    movdqa      xmm3, xmm11
+    pclmulqdq   xmm3, xmm10, 0x00                   ; V_10 = B_4·V_6: A0·K0
+    pclmulqdq   xmm10, xmm11, 0x01                  ; V_10 = B_4·V_6: A0·K1
+    movdqa      xmm0, xmm11
     pclmulqdq   xmm0, xmm2, 0x01                    ; V_10 = B_4·V_6: A1·B0
-    pclmulqdq   xmm10, xmm2, 0x11                   ; V_10 = B_4·V_6: A1·B1
+    pclmulqdq   xmm11, xmm2, 0x11                   ; V_10 = B_4·V_6: A1·B1
     pxor        xmm3, xmm0                          ; V_10 = B_4·V_6: LO += it
-    pxor        xmm11, xmm10                        ; V_10 = B_4·V_6: HI += it
+    pxor        xmm10, xmm11                        ; V_10 = B_4·V_6: HI += it
     movdqa      xmm2, xmm3
     pclmulqdq   xmm2, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_10 = B_4·V_6: LO0·Q'
     pshufd      xmm0, xmm3, 0x4e                    ; V_10 = B_4·V_6: (LO1, LO0)
-    pxor        xmm0, xmm11                         ; V_10 = B_4·V_6: + HI
+    pxor        xmm0, xmm10                         ; V_10 = B_4·V_6: + HI
     pxor        xmm2, xmm0                          ; V_10 = B_4·V_6: RES = fold(LO) + HI
     movdqa      xmm3, xmm7
     pclmulqdq   xmm3, [rel gcm128_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_9: B0·Q'

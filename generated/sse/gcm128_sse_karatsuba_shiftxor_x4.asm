@@ -58,7 +58,7 @@ gcm128_sse_karatsuba_shiftxor_x4_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_sse_karatsuba_shiftxor_x4_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_sse_karatsuba_shiftxor_x4_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -70,299 +70,268 @@ section .text
 
 ; void gcm128_sse_karatsuba_shiftxor_x4_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-11, rax
-;   secrets may remain in xmm0-11
+;   stack 0 bytes; writes xmm0-10, rax
+;   secrets may remain in xmm0-10
 global gcm128_sse_karatsuba_shiftxor_x4_init:function (gcm128_sse_karatsuba_shiftxor_x4_init.end - gcm128_sse_karatsuba_shiftxor_x4_init)
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_init:
     endbr64
-    movdqu      xmm10, [rsi]                        ; k_0
-    movdqu      [rdi + 128], xmm10                  ; k_0
+    movdqu      xmm9, [rsi]                         ; k_0
+    movdqu      [rdi + 128], xmm9                   ; k_0
     lea         rax, [rel gcm128_sse_karatsuba_shiftxor_x4_key_steps]
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm9
     psrldq      xmm3, 0x04
-    pxor        xmm3, xmm10                         ; w_2 + w_3, third
-    movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08
-    pxor        xmm1, xmm3                          ; w_0 + … + w_3, first
-    movdqa      xmm2, xmm10
+    pxor        xmm3, xmm9                          ; w_2 + w_3, third
+    movdqa      xmm5, xmm3
+    psrldq      xmm5, 0x08
+    pxor        xmm5, xmm3                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm9
     psrldq      xmm2, 0x08
-    pxor        xmm2, xmm10                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pxor        xmm2, xmm9                          ; w_1 + w_3, second
+    pshufb      xmm5, [rax + 160]                   ; X_-3
     pshufb      xmm2, [rax + 176]                   ; X_-2
     pshufb      xmm3, [rax + 192]                   ; X_-1
-    movdqa      xmm4, xmm10
+    movdqa      xmm4, xmm9
     pshufb      xmm4, [rax + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm5, xmm4
-    aesenclast  xmm5, xmm0                          ; X_1
-    pxor        xmm1, xmm5                          ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
-    movdqa      xmm8, xmm10
-    pslldq      xmm8, 0x04
-    pxor        xmm8, xmm10                         ; w_i + w_(i-1)
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm4
+    aesenclast  xmm1, [rax]                         ; SubWord + Rcon
+    pxor        xmm5, xmm1                          ; X_1
+    pshufb      xmm1, [rax + 256]                   ; rotated back
+    movdqa      xmm7, xmm9
+    pslldq      xmm7, 0x04
+    pxor        xmm7, xmm9                          ; w_i + w_(i-1)
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm8, xmm1                          ; the next words
-    movdqu      [rdi + 144], xmm8                   ; k_1
-    movdqa      xmm11, xmm10
-    aesenc      xmm11, xmm8                         ; H: round 1
+    pxor        xmm7, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 144], xmm7                   ; k_1
+    movdqa      xmm10, xmm9
+    aesenc      xmm10, xmm7                         ; H: round 1
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 16]                    ; + Rcon
     movdqa      xmm6, xmm5
     aesenclast  xmm6, xmm0                          ; X_2
     pxor        xmm2, xmm6                          ; SubWord + Rcon
-    pshufb      xmm2, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm1, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm1
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 160], xmm10                  ; k_2
-    aesenc      xmm11, xmm10                        ; H: round 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 160], xmm9                   ; k_2
+    aesenc      xmm10, xmm9                         ; H: round 2
     movdqa      xmm0, xmm3
     pxor        xmm0, [rax + 32]                    ; + Rcon
-    movdqa      xmm7, xmm6
-    aesenclast  xmm7, xmm0                          ; X_3
-    pxor        xmm3, xmm7                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm6
+    aesenclast  xmm1, xmm0                          ; X_3
+    pxor        xmm3, xmm1                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm3                          ; the next words
-    movdqu      [rdi + 176], xmm8                   ; k_3
-    aesenc      xmm11, xmm8                         ; H: round 3
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm3                          ; the next words
+    movdqu      [rdi + 176], xmm7                   ; k_3
+    aesenc      xmm10, xmm7                         ; H: round 3
     movdqa      xmm0, xmm4
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    movdqa      xmm2, xmm7
+    movdqa      xmm2, xmm1
     aesenclast  xmm2, xmm0                          ; X_4
     pxor        xmm4, xmm2                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
+    pshufb      xmm4, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm3, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm3
-    pxor        xmm10, xmm4                         ; the next words
-    movdqu      [rdi + 192], xmm10                  ; k_4
-    aesenc      xmm11, xmm10                        ; H: round 4
+    pxor        xmm9, xmm3
+    pxor        xmm9, xmm4                          ; the next words
+    movdqu      [rdi + 192], xmm9                   ; k_4
+    aesenc      xmm10, xmm9                         ; H: round 4
     movdqa      xmm0, xmm5
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    movdqa      xmm9, xmm2
-    aesenclast  xmm9, xmm0                          ; X_5
-    pxor        xmm5, xmm9                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm8, xmm2
+    aesenclast  xmm8, xmm0                          ; X_5
+    pxor        xmm5, xmm8                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm4, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm4
-    pxor        xmm8, xmm5                          ; the next words
-    movdqu      [rdi + 208], xmm8                   ; k_5
-    aesenc      xmm11, xmm8                         ; H: round 5
+    pxor        xmm7, xmm4
+    pxor        xmm7, xmm5                          ; the next words
+    movdqu      [rdi + 208], xmm7                   ; k_5
+    aesenc      xmm10, xmm7                         ; H: round 5
     movdqa      xmm0, xmm6
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    movdqa      xmm1, xmm9
-    aesenclast  xmm1, xmm0                          ; X_6
-    pxor        xmm6, xmm1                          ; SubWord + Rcon
-    pshufb      xmm6, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm3, xmm8
+    aesenclast  xmm3, xmm0                          ; X_6
+    pxor        xmm6, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm5, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm5
-    pxor        xmm10, xmm6                         ; the next words
-    movdqu      [rdi + 224], xmm10                  ; k_6
-    aesenc      xmm11, xmm10                        ; H: round 6
-    movdqa      xmm0, xmm7
+    pxor        xmm9, xmm5
+    pxor        xmm9, xmm6                          ; the next words
+    movdqu      [rdi + 224], xmm9                   ; k_6
+    aesenc      xmm10, xmm9                         ; H: round 6
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rax + 96]                    ; + Rcon
-    movdqa      xmm3, xmm1
     aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
-    pshufb      xmm7, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm1, xmm3                          ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm6, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm6
-    pxor        xmm8, xmm7                          ; the next words
-    movdqu      [rdi + 240], xmm8                   ; k_7
-    aesenc      xmm11, xmm8                         ; H: round 7
+    pxor        xmm7, xmm6
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 240], xmm7                   ; k_7
+    aesenc      xmm10, xmm7                         ; H: round 7
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 112]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_8
     pxor        xmm2, xmm3                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
-    pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm7, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm7
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 256], xmm10                  ; k_8
-    aesenc      xmm11, xmm10                        ; H: round 8
+    pshufb      xmm2, [rax + 240]                   ; rotated back
     movdqa      xmm0, xmm9
+    pslldq      xmm0, 0x08
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 256], xmm9                   ; k_8
+    aesenc      xmm10, xmm9                         ; H: round 8
+    movdqa      xmm0, xmm8
     pxor        xmm0, [rax + 128]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_9
-    pxor        xmm9, xmm3                          ; SubWord + Rcon
-    pshufb      xmm9, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    pshufb      xmm8, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm9                          ; the next words
-    movdqu      [rdi + 272], xmm8                   ; k_9
-    aesenc      xmm11, xmm8                         ; H: round 9
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax + 144]                   ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_10
-    pxor        xmm3, xmm1                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm8                          ; the next words
+    movdqu      [rdi + 272], xmm7                   ; k_9
+    aesenc      xmm10, xmm7                         ; H: round 9
+    aesenclast  xmm3, [rax + 144]                   ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm9, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm9
-    pxor        xmm10, xmm3                         ; the next words
-    movdqu      [rdi + 288], xmm10                  ; k_10
-    aesenclast  xmm11, xmm10                        ; H = E_K(0)
-    pshufb      xmm11, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; H
-    pshufd      xmm0, xmm11, 0xff
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm8, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm8
+    pxor        xmm9, xmm3                          ; the next words
+    movdqu      [rdi + 288], xmm9                   ; k_10
+    aesenclast  xmm10, xmm9                         ; H = E_K(0)
+    pshufb      xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; H
+    pshufd      xmm0, xmm10, 0xff
     psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
     pand        xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_fold_q]  ; B_1: x^-1 if it is set
-    movdqa      xmm1, xmm11
+    movdqa      xmm1, xmm10
     psrlq       xmm1, 0x3f                          ; B_1: bits that cross
     pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
-    psllq       xmm11, 0x01                         ; B_1: H << 1
-    pxor        xmm11, xmm1                         ; B_1: as 128 bits
-    pxor        xmm11, xmm0                         ; B_1: B = H·x^-1 mod P
-    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_1: (B1, B0)
-    pxor        xmm0, xmm11                         ; entries of V_1: S = B0 + B1
-    pshufd      xmm2, xmm11, 0x4e                   ; V_2 = B_1·V_1: (A1, A0)
-    pxor        xmm2, xmm11                         ; V_2 = B_1·V_1: A0 + A1
-    movdqa      xmm3, xmm11
-    pclmulqdq   xmm3, xmm11, 0x11                   ; V_2 = B_1·V_1: A1·B1
-    movdqa      xmm4, xmm11
-    pclmulqdq   xmm4, xmm11, 0x00                   ; V_2 = B_1·V_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00                    ; V_2 = B_1·V_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm4                          ; V_2 = B_1·V_1: MI += LO
-    pxor        xmm2, xmm3                          ; V_2 = B_1·V_1: MI += HI: Σ A0·B1 + A1·B0
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm1                         ; B_1: as 128 bits
+    pxor        xmm10, xmm0                         ; B_1: B = H·x^-1 mod P
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm10, 0x00                   ; V_2 = B_1·V_1: B0·B0
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm10, 0x11                   ; V_2 = B_1·V_1: B1·B1
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    pxor        xmm2, xmm0                          ; V_2 = B_1·V_1: fold the far half
+    movdqa      xmm3, xmm2
+    pclmulqdq   xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + the near half
+    pxor        xmm3, xmm0                          ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_1: (B1, B0)
+    pxor        xmm0, xmm10                         ; entries of V_1: S = B0 + B1
+    pshufd      xmm6, xmm3, 0x4e                    ; V_3 = B_2·V_1: (A1, A0)
+    movdqa      xmm7, xmm6
+    pxor        xmm7, xmm3                          ; V_3 = B_2·V_1: A0 + A1
+    movdqa      xmm4, xmm3
+    pclmulqdq   xmm4, xmm10, 0x11                   ; V_3 = B_2·V_1: A1·B1
+    movdqa      xmm5, xmm3
+    pclmulqdq   xmm5, xmm10, 0x00                   ; V_3 = B_2·V_1: A0·B0
+    movdqa      xmm2, xmm7
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_3 = B_2·V_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm5                          ; V_3 = B_2·V_1: MI += LO
+    pxor        xmm2, xmm4                          ; V_3 = B_2·V_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08                          ; V_2 = B_1·V_1: MI1
-    pxor        xmm3, xmm1                          ; V_2 = B_1·V_1: HI += MI1
-    pslldq      xmm2, 0x08                          ; V_2 = B_1·V_1: MI0·x^64
-    pxor        xmm4, xmm2                          ; V_2 = B_1·V_1: LO += MI0·x^64
-    movdqa      xmm2, xmm4
-    psllq       xmm2, 0x3f                          ; V_2 = B_1·V_1
-    movdqa      xmm1, xmm4
-    psllq       xmm1, 0x3e                          ; V_2 = B_1·V_1
-    pxor        xmm2, xmm1                          ; V_2 = B_1·V_1
-    movdqa      xmm1, xmm4
-    psllq       xmm1, 0x39                          ; V_2 = B_1·V_1
-    pxor        xmm2, xmm1                          ; V_2 = B_1·V_1: bits that leave each half of LO
-    movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08                          ; V_2 = B_1·V_1: out0·x^64
-    pxor        xmm4, xmm1                          ; V_2 = B_1·V_1: LO += out0·x^64
-    psrldq      xmm2, 0x08                          ; V_2 = B_1·V_1: out1
-    pxor        xmm3, xmm2                          ; V_2 = B_1·V_1: HI += out1
-    movdqa      xmm2, xmm4
-    psrlq       xmm2, 0x01                          ; V_2 = B_1·V_1
-    pxor        xmm2, xmm4                          ; V_2 = B_1·V_1: LO + LO >> 1
-    movdqa      xmm1, xmm4
-    psrlq       xmm1, 0x02                          ; V_2 = B_1·V_1
-    pxor        xmm2, xmm1                          ; V_2 = B_1·V_1:   + LO >> 2
-    psrlq       xmm4, 0x07                          ; V_2 = B_1·V_1
-    pxor        xmm2, xmm4                          ; V_2 = B_1·V_1:   + LO >> 7
-    pxor        xmm2, xmm3                          ; V_2 = B_1·V_1: RES
-    pshufd      xmm3, xmm2, 0x4e                    ; V_3 = B_2·V_1: (A1, A0)
-    pxor        xmm3, xmm2                          ; V_3 = B_2·V_1: A0 + A1
-    movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm11, 0x11                   ; V_3 = B_2·V_1: A1·B1
-    movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm11, 0x00                   ; V_3 = B_2·V_1: A0·B0
-    pclmulqdq   xmm3, xmm0, 0x00                    ; V_3 = B_2·V_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm3, xmm5                          ; V_3 = B_2·V_1: MI += LO
-    pxor        xmm3, xmm4                          ; V_3 = B_2·V_1: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm3
     psrldq      xmm1, 0x08                          ; V_3 = B_2·V_1: MI1
     pxor        xmm4, xmm1                          ; V_3 = B_2·V_1: HI += MI1
-    pslldq      xmm3, 0x08                          ; V_3 = B_2·V_1: MI0·x^64
-    pxor        xmm5, xmm3                          ; V_3 = B_2·V_1: LO += MI0·x^64
-    movdqa      xmm3, xmm5
-    psllq       xmm3, 0x3f                          ; V_3 = B_2·V_1
+    pslldq      xmm2, 0x08                          ; V_3 = B_2·V_1: MI0·x^64
+    pxor        xmm5, xmm2                          ; V_3 = B_2·V_1: LO += MI0·x^64
+    movdqa      xmm2, xmm5
+    psllq       xmm2, 0x3f                          ; V_3 = B_2·V_1
     movdqa      xmm1, xmm5
     psllq       xmm1, 0x3e                          ; V_3 = B_2·V_1
-    pxor        xmm3, xmm1                          ; V_3 = B_2·V_1
+    pxor        xmm2, xmm1                          ; V_3 = B_2·V_1
     movdqa      xmm1, xmm5
     psllq       xmm1, 0x39                          ; V_3 = B_2·V_1
-    pxor        xmm3, xmm1                          ; V_3 = B_2·V_1: bits that leave each half of LO
-    movdqa      xmm1, xmm3
+    pxor        xmm2, xmm1                          ; V_3 = B_2·V_1: bits that leave each half of LO
+    movdqa      xmm1, xmm2
     pslldq      xmm1, 0x08                          ; V_3 = B_2·V_1: out0·x^64
     pxor        xmm5, xmm1                          ; V_3 = B_2·V_1: LO += out0·x^64
-    psrldq      xmm3, 0x08                          ; V_3 = B_2·V_1: out1
-    pxor        xmm4, xmm3                          ; V_3 = B_2·V_1: HI += out1
-    movdqa      xmm3, xmm5
-    psrlq       xmm3, 0x01                          ; V_3 = B_2·V_1
-    pxor        xmm3, xmm5                          ; V_3 = B_2·V_1: LO + LO >> 1
+    psrldq      xmm2, 0x08                          ; V_3 = B_2·V_1: out1
+    pxor        xmm4, xmm2                          ; V_3 = B_2·V_1: HI += out1
+    movdqa      xmm2, xmm5
+    psrlq       xmm2, 0x01                          ; V_3 = B_2·V_1
+    pxor        xmm2, xmm5                          ; V_3 = B_2·V_1: LO + LO >> 1
     movdqa      xmm1, xmm5
     psrlq       xmm1, 0x02                          ; V_3 = B_2·V_1
-    pxor        xmm3, xmm1                          ; V_3 = B_2·V_1:   + LO >> 2
+    pxor        xmm2, xmm1                          ; V_3 = B_2·V_1:   + LO >> 2
     psrlq       xmm5, 0x07                          ; V_3 = B_2·V_1
-    pxor        xmm3, xmm5                          ; V_3 = B_2·V_1:   + LO >> 7
-    pxor        xmm3, xmm4                          ; V_3 = B_2·V_1: RES
-    pshufd      xmm1, xmm2, 0x4e                    ; entries of V_2: (B1, B0)
-    pxor        xmm1, xmm2                          ; entries of V_2: S = B0 + B1
-    movdqu      [rdi + 48], xmm11                   ; V_1: B
+    pxor        xmm2, xmm5                          ; V_3 = B_2·V_1:   + LO >> 7
+    pxor        xmm2, xmm4                          ; V_3 = B_2·V_1: RES
+    pxor        xmm6, xmm3                          ; entries of V_2: S = B0 + B1
+    movdqu      [rdi + 48], xmm10                   ; V_1: B
     movdqu      [rdi + 112], xmm0                   ; V_1: S
-    pshufd      xmm4, xmm2, 0x4e                    ; V_4 = B_2·V_2: (A1, A0)
-    pxor        xmm4, xmm2                          ; V_4 = B_2·V_2: A0 + A1
-    movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm2, 0x11                    ; V_4 = B_2·V_2: A1·B1
-    movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm2, 0x00                    ; V_4 = B_2·V_2: A0·B0
-    pclmulqdq   xmm4, xmm1, 0x00                    ; V_4 = B_2·V_2: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm6                          ; V_4 = B_2·V_2: MI += LO
-    pxor        xmm4, xmm5                          ; V_4 = B_2·V_2: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm0, xmm4
+    movdqa      xmm4, xmm3
+    pclmulqdq   xmm4, xmm3, 0x11                    ; V_4 = B_2·V_2: A1·B1
+    movdqa      xmm5, xmm3
+    pclmulqdq   xmm5, xmm3, 0x00                    ; V_4 = B_2·V_2: A0·B0
+    pclmulqdq   xmm7, xmm6, 0x00                    ; V_4 = B_2·V_2: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm5                          ; V_4 = B_2·V_2: MI += LO
+    pxor        xmm7, xmm4                          ; V_4 = B_2·V_2: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm0, xmm7
     psrldq      xmm0, 0x08                          ; V_4 = B_2·V_2: MI1
-    pxor        xmm5, xmm0                          ; V_4 = B_2·V_2: HI += MI1
-    pslldq      xmm4, 0x08                          ; V_4 = B_2·V_2: MI0·x^64
-    pxor        xmm6, xmm4                          ; V_4 = B_2·V_2: LO += MI0·x^64
-    movdqa      xmm4, xmm6
-    psllq       xmm4, 0x3f                          ; V_4 = B_2·V_2
-    movdqa      xmm0, xmm6
+    pxor        xmm4, xmm0                          ; V_4 = B_2·V_2: HI += MI1
+    pslldq      xmm7, 0x08                          ; V_4 = B_2·V_2: MI0·x^64
+    pxor        xmm5, xmm7                          ; V_4 = B_2·V_2: LO += MI0·x^64
+    movdqa      xmm1, xmm5
+    psllq       xmm1, 0x3f                          ; V_4 = B_2·V_2
+    movdqa      xmm0, xmm5
     psllq       xmm0, 0x3e                          ; V_4 = B_2·V_2
-    pxor        xmm4, xmm0                          ; V_4 = B_2·V_2
-    movdqa      xmm0, xmm6
+    pxor        xmm1, xmm0                          ; V_4 = B_2·V_2
+    movdqa      xmm0, xmm5
     psllq       xmm0, 0x39                          ; V_4 = B_2·V_2
-    pxor        xmm4, xmm0                          ; V_4 = B_2·V_2: bits that leave each half of LO
-    movdqa      xmm0, xmm4
+    pxor        xmm1, xmm0                          ; V_4 = B_2·V_2: bits that leave each half of LO
+    movdqa      xmm0, xmm1
     pslldq      xmm0, 0x08                          ; V_4 = B_2·V_2: out0·x^64
-    pxor        xmm6, xmm0                          ; V_4 = B_2·V_2: LO += out0·x^64
-    psrldq      xmm4, 0x08                          ; V_4 = B_2·V_2: out1
-    pxor        xmm5, xmm4                          ; V_4 = B_2·V_2: HI += out1
-    movdqa      xmm4, xmm6
-    psrlq       xmm4, 0x01                          ; V_4 = B_2·V_2
-    pxor        xmm4, xmm6                          ; V_4 = B_2·V_2: LO + LO >> 1
-    movdqa      xmm0, xmm6
+    pxor        xmm5, xmm0                          ; V_4 = B_2·V_2: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_4 = B_2·V_2: out1
+    pxor        xmm4, xmm1                          ; V_4 = B_2·V_2: HI += out1
+    movdqa      xmm1, xmm5
+    psrlq       xmm1, 0x01                          ; V_4 = B_2·V_2
+    pxor        xmm1, xmm5                          ; V_4 = B_2·V_2: LO + LO >> 1
+    movdqa      xmm0, xmm5
     psrlq       xmm0, 0x02                          ; V_4 = B_2·V_2
-    pxor        xmm4, xmm0                          ; V_4 = B_2·V_2:   + LO >> 2
-    psrlq       xmm6, 0x07                          ; V_4 = B_2·V_2
-    pxor        xmm4, xmm6                          ; V_4 = B_2·V_2:   + LO >> 7
-    pxor        xmm4, xmm5                          ; V_4 = B_2·V_2: RES
-    pshufd      xmm0, xmm3, 0x4e                    ; entries of V_3: (B1, B0)
-    pxor        xmm0, xmm3                          ; entries of V_3: S = B0 + B1
-    movdqu      [rdi + 32], xmm2                    ; V_2: B
-    movdqu      [rdi + 96], xmm1                    ; V_2: S
-    movdqu      [rdi + 16], xmm3                    ; V_3: B
+    pxor        xmm1, xmm0                          ; V_4 = B_2·V_2:   + LO >> 2
+    psrlq       xmm5, 0x07                          ; V_4 = B_2·V_2
+    pxor        xmm1, xmm5                          ; V_4 = B_2·V_2:   + LO >> 7
+    pxor        xmm1, xmm4                          ; V_4 = B_2·V_2: RES
+    pshufd      xmm0, xmm2, 0x4e                    ; entries of V_3: (B1, B0)
+    pxor        xmm0, xmm2                          ; entries of V_3: S = B0 + B1
+    movdqu      [rdi + 32], xmm3                    ; V_2: B
+    movdqu      [rdi + 96], xmm6                    ; V_2: S
+    movdqu      [rdi + 16], xmm2                    ; V_3: B
     movdqu      [rdi + 80], xmm0                    ; V_3: S
-    pshufd      xmm0, xmm4, 0x4e                    ; entries of V_4: (B1, B0)
-    pxor        xmm0, xmm4                          ; entries of V_4: S = B0 + B1
-    movdqu      [rdi], xmm4                         ; V_4: B
+    pshufd      xmm0, xmm1, 0x4e                    ; entries of V_4: (B1, B0)
+    pxor        xmm0, xmm1                          ; entries of V_4: S = B0 + B1
+    movdqu      [rdi], xmm1                         ; V_4: B
     movdqu      [rdi + 64], xmm0                    ; V_4: S
     ret
 .end:

@@ -70,7 +70,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm128_sse_winograd_clmul1_x8_wipe_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm128_sse_winograd_clmul1_x8_wipe_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -88,438 +88,417 @@ global gcm128_sse_winograd_clmul1_x8_wipe_init:function (gcm128_sse_winograd_clm
 align 32
 gcm128_sse_winograd_clmul1_x8_wipe_init:
     endbr64
-    movdqu      xmm10, [rsi]                        ; k_0
-    movdqu      [rdi + 384], xmm10                  ; k_0
+    movdqu      xmm9, [rsi]                         ; k_0
+    movdqu      [rdi + 384], xmm9                   ; k_0
     lea         rax, [rel gcm128_sse_winograd_clmul1_x8_wipe_key_steps]
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm9
     psrldq      xmm3, 0x04
-    pxor        xmm3, xmm10                         ; w_2 + w_3, third
-    movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08
-    pxor        xmm1, xmm3                          ; w_0 + … + w_3, first
-    movdqa      xmm2, xmm10
+    pxor        xmm3, xmm9                          ; w_2 + w_3, third
+    movdqa      xmm5, xmm3
+    psrldq      xmm5, 0x08
+    pxor        xmm5, xmm3                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm9
     psrldq      xmm2, 0x08
-    pxor        xmm2, xmm10                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
+    pxor        xmm2, xmm9                          ; w_1 + w_3, second
+    pshufb      xmm5, [rax + 160]                   ; X_-3
     pshufb      xmm2, [rax + 176]                   ; X_-2
     pshufb      xmm3, [rax + 192]                   ; X_-1
-    movdqa      xmm4, xmm10
+    movdqa      xmm4, xmm9
     pshufb      xmm4, [rax + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm5, xmm4
-    aesenclast  xmm5, xmm0                          ; X_1
-    pxor        xmm1, xmm5                          ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
-    movdqa      xmm8, xmm10
-    pslldq      xmm8, 0x04
-    pxor        xmm8, xmm10                         ; w_i + w_(i-1)
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm4
+    aesenclast  xmm1, [rax]                         ; SubWord + Rcon
+    pxor        xmm5, xmm1                          ; X_1
+    pshufb      xmm1, [rax + 256]                   ; rotated back
+    movdqa      xmm7, xmm9
+    pslldq      xmm7, 0x04
+    pxor        xmm7, xmm9                          ; w_i + w_(i-1)
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm8, xmm1                          ; the next words
-    movdqu      [rdi + 400], xmm8                   ; k_1
-    movdqa      xmm11, xmm10
-    aesenc      xmm11, xmm8                         ; H: round 1
+    pxor        xmm7, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 400], xmm7                   ; k_1
+    movdqa      xmm10, xmm9
+    aesenc      xmm10, xmm7                         ; H: round 1
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 16]                    ; + Rcon
     movdqa      xmm6, xmm5
     aesenclast  xmm6, xmm0                          ; X_2
     pxor        xmm2, xmm6                          ; SubWord + Rcon
-    pshufb      xmm2, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm1, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm1
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 416], xmm10                  ; k_2
-    aesenc      xmm11, xmm10                        ; H: round 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 416], xmm9                   ; k_2
+    aesenc      xmm10, xmm9                         ; H: round 2
     movdqa      xmm0, xmm3
     pxor        xmm0, [rax + 32]                    ; + Rcon
-    movdqa      xmm7, xmm6
-    aesenclast  xmm7, xmm0                          ; X_3
-    pxor        xmm3, xmm7                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm1, xmm6
+    aesenclast  xmm1, xmm0                          ; X_3
+    pxor        xmm3, xmm1                          ; SubWord + Rcon
+    pshufb      xmm3, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm3                          ; the next words
-    movdqu      [rdi + 432], xmm8                   ; k_3
-    aesenc      xmm11, xmm8                         ; H: round 3
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm3                          ; the next words
+    movdqu      [rdi + 432], xmm7                   ; k_3
+    aesenc      xmm10, xmm7                         ; H: round 3
     movdqa      xmm0, xmm4
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    movdqa      xmm2, xmm7
+    movdqa      xmm2, xmm1
     aesenclast  xmm2, xmm0                          ; X_4
     pxor        xmm4, xmm2                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
+    pshufb      xmm4, [rax + 240]                   ; rotated back
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm3, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm3
-    pxor        xmm10, xmm4                         ; the next words
-    movdqu      [rdi + 448], xmm10                  ; k_4
-    aesenc      xmm11, xmm10                        ; H: round 4
+    pxor        xmm9, xmm3
+    pxor        xmm9, xmm4                          ; the next words
+    movdqu      [rdi + 448], xmm9                   ; k_4
+    aesenc      xmm10, xmm9                         ; H: round 4
     movdqa      xmm0, xmm5
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    movdqa      xmm9, xmm2
-    aesenclast  xmm9, xmm0                          ; X_5
-    pxor        xmm5, xmm9                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    movdqa      xmm8, xmm2
+    aesenclast  xmm8, xmm0                          ; X_5
+    pxor        xmm5, xmm8                          ; SubWord + Rcon
+    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm4, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm4
-    pxor        xmm8, xmm5                          ; the next words
-    movdqu      [rdi + 464], xmm8                   ; k_5
-    aesenc      xmm11, xmm8                         ; H: round 5
+    pxor        xmm7, xmm4
+    pxor        xmm7, xmm5                          ; the next words
+    movdqu      [rdi + 464], xmm7                   ; k_5
+    aesenc      xmm10, xmm7                         ; H: round 5
     movdqa      xmm0, xmm6
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    movdqa      xmm1, xmm9
-    aesenclast  xmm1, xmm0                          ; X_6
-    pxor        xmm6, xmm1                          ; SubWord + Rcon
-    pshufb      xmm6, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    movdqa      xmm3, xmm8
+    aesenclast  xmm3, xmm0                          ; X_6
+    pxor        xmm6, xmm3                          ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm5, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm5
-    pxor        xmm10, xmm6                         ; the next words
-    movdqu      [rdi + 480], xmm10                  ; k_6
-    aesenc      xmm11, xmm10                        ; H: round 6
-    movdqa      xmm0, xmm7
+    pxor        xmm9, xmm5
+    pxor        xmm9, xmm6                          ; the next words
+    movdqu      [rdi + 480], xmm9                   ; k_6
+    aesenc      xmm10, xmm9                         ; H: round 6
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rax + 96]                    ; + Rcon
-    movdqa      xmm3, xmm1
     aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
-    pshufb      xmm7, [rax + 256]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm1, xmm3                          ; SubWord + Rcon
+    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm6, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm6
-    pxor        xmm8, xmm7                          ; the next words
-    movdqu      [rdi + 496], xmm8                   ; k_7
-    aesenc      xmm11, xmm8                         ; H: round 7
+    pxor        xmm7, xmm6
+    pxor        xmm7, xmm1                          ; the next words
+    movdqu      [rdi + 496], xmm7                   ; k_7
+    aesenc      xmm10, xmm7                         ; H: round 7
     movdqa      xmm0, xmm2
     pxor        xmm0, [rax + 112]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_8
     pxor        xmm2, xmm3                          ; SubWord + Rcon
-    movdqa      xmm0, xmm10
-    pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm7, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm7
-    pxor        xmm10, xmm2                         ; the next words
-    movdqu      [rdi + 512], xmm10                  ; k_8
-    aesenc      xmm11, xmm10                        ; H: round 8
+    pshufb      xmm2, [rax + 240]                   ; rotated back
     movdqa      xmm0, xmm9
+    pslldq      xmm0, 0x08
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm1
+    pxor        xmm9, xmm2                          ; the next words
+    movdqu      [rdi + 512], xmm9                   ; k_8
+    aesenc      xmm10, xmm9                         ; H: round 8
+    movdqa      xmm0, xmm8
     pxor        xmm0, [rax + 128]                   ; + Rcon
     aesenclast  xmm3, xmm0                          ; X_9
-    pxor        xmm9, xmm3                          ; SubWord + Rcon
-    pshufb      xmm9, [rax + 224]                   ; rotated back
-    movdqa      xmm0, xmm8
+    pxor        xmm8, xmm3                          ; SubWord + Rcon
+    pshufb      xmm8, [rax + 256]                   ; rotated back
+    movdqa      xmm0, xmm7
     pslldq      xmm0, 0x08
-    pxor        xmm8, xmm0                          ; w_i + w_(i-2)
+    pxor        xmm7, xmm0                          ; w_i + w_(i-2)
     psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm2
-    pxor        xmm8, xmm9                          ; the next words
-    movdqu      [rdi + 528], xmm8                   ; k_9
-    aesenc      xmm11, xmm8                         ; H: round 9
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax + 144]                   ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_10
-    pxor        xmm3, xmm1                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
-    movdqa      xmm0, xmm10
+    pxor        xmm7, xmm2
+    pxor        xmm7, xmm8                          ; the next words
+    movdqu      [rdi + 528], xmm7                   ; k_9
+    aesenc      xmm10, xmm7                         ; H: round 9
+    aesenclast  xmm3, [rax + 144]                   ; SubWord + Rcon
+    movdqa      xmm0, xmm9
     pslldq      xmm0, 0x08
-    pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm9, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm9
-    pxor        xmm10, xmm3                         ; the next words
-    movdqu      [rdi + 544], xmm10                  ; k_10
-    aesenclast  xmm11, xmm10                        ; H = E_K(0)
-    pshufb      xmm11, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; H
-    pshufd      xmm0, xmm11, 0xff
+    pxor        xmm9, xmm0                          ; w_i + w_(i-2)
+    psrlq       xmm8, 0x20                          ; to words 0 and 2
+    pxor        xmm9, xmm8
+    pxor        xmm9, xmm3                          ; the next words
+    movdqu      [rdi + 544], xmm9                   ; k_10
+    aesenclast  xmm10, xmm9                         ; H = E_K(0)
+    pshufb      xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; H
+    pshufd      xmm0, xmm10, 0xff
     psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
     pand        xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q]  ; B_1: x^-1 if it is set
-    movdqa      xmm1, xmm11
+    movdqa      xmm1, xmm10
     psrlq       xmm1, 0x3f                          ; B_1: bits that cross
     pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
-    psllq       xmm11, 0x01                         ; B_1: H << 1
-    pxor        xmm11, xmm1                         ; B_1: as 128 bits
-    pxor        xmm11, xmm0                         ; B_1: B = H·x^-1 mod P
-    movdqa      xmm1, xmm11
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm1                         ; B_1: as 128 bits
+    pxor        xmm10, xmm0                         ; B_1: B = H·x^-1 mod P
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm10, 0x00                   ; V_2 = B_1·V_1: B0·B0
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm10, 0x11                   ; V_2 = B_1·V_1: B1·B1
+    movdqa      xmm2, xmm0
+    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    pxor        xmm2, xmm0                          ; V_2 = B_1·V_1: fold the far half
+    movdqa      xmm5, xmm2
+    pclmulqdq   xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + the near half
+    pxor        xmm5, xmm0                          ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    movdqa      xmm1, xmm10
     pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_1: B0·Q'
-    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_1: (B1, B0)
+    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_1: (B1, B0)
     pxor        xmm1, xmm0                          ; entries of V_1: fold B
-    movdqa      xmm5, xmm11
-    punpcklqdq  xmm5, xmm1                          ; entries of V_1: C1
-    movdqa      xmm6, xmm11
-    punpckhqdq  xmm6, xmm1                          ; entries of V_1: C2
-    movdqa      xmm0, xmm5
-    pclmulqdq   xmm0, xmm5, 0x10                    ; entries of V_1: C1[0]·C1[1]
-    movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, xmm6, 0x10                    ; entries of V_1: C2[0]·C2[1]
+    movdqa      xmm6, xmm10
+    punpcklqdq  xmm6, xmm1                          ; entries of V_1: C1
+    punpckhqdq  xmm10, xmm1                         ; entries of V_1: C2
+    movdqa      xmm0, xmm6
+    pclmulqdq   xmm0, xmm6, 0x10                    ; entries of V_1: C1[0]·C1[1]
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm10, 0x10                   ; entries of V_1: C2[0]·C2[1]
     movdqa      xmm2, xmm0
     pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_1: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; entries of V_1: (LO1, LO0)
     pxor        xmm0, xmm1                          ; entries of V_1: + HI
     pxor        xmm2, xmm0                          ; entries of V_1: RES = fold(LO) + HI
-    movdqa      xmm0, xmm11
-    pxor        xmm0, xmm5                          ; V_2 = B_1·V_1: T = A + C1
-    movdqa      xmm1, xmm11
-    pxor        xmm1, xmm6                          ; V_2 = B_1·V_1: U = A + C2
-    pclmulqdq   xmm11, xmm11, 0x10                  ; V_2 = B_1·V_1: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; V_2 = B_1·V_1: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; V_2 = B_1·V_1: U0·U1
-    pxor        xmm0, xmm11                         ; V_2 = B_1·V_1: LO += S
-    pxor        xmm1, xmm11                         ; V_2 = B_1·V_1: HI += S
-    pxor        xmm1, xmm2                          ; V_2 = B_1·V_1: HI minus the key terms
-    movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + HI
-    pxor        xmm4, xmm0                          ; V_2 = B_1·V_1: RES = fold(LO) + HI
-    movdqa      xmm1, xmm4
-    pxor        xmm1, xmm5                          ; V_3 = B_2·V_1: T = A + C1
-    movdqa      xmm3, xmm4
-    pxor        xmm3, xmm6                          ; V_3 = B_2·V_1: U = A + C2
-    movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm4, 0x10                    ; V_3 = B_2·V_1: A0·A1
+    movdqa      xmm1, xmm5
+    pxor        xmm1, xmm6                          ; V_3 = B_2·V_1: T = A + C1
+    movdqa      xmm3, xmm5
+    pxor        xmm3, xmm10                         ; V_3 = B_2·V_1: U = A + C2
+    movdqa      xmm0, xmm5
+    pclmulqdq   xmm0, xmm5, 0x10                    ; V_3 = B_2·V_1: A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; V_3 = B_2·V_1: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; V_3 = B_2·V_1: U0·U1
     pxor        xmm1, xmm0                          ; V_3 = B_2·V_1: LO += S
     pxor        xmm3, xmm0                          ; V_3 = B_2·V_1: HI += S
     pxor        xmm3, xmm2                          ; V_3 = B_2·V_1: HI minus the key terms
-    movdqa      xmm12, xmm1
-    pclmulqdq   xmm12, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
-    pxor        xmm0, xmm3                          ; V_3 = B_2·V_1: + HI
-    pxor        xmm12, xmm0                         ; V_3 = B_2·V_1: RES = fold(LO) + HI
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_2: B0·Q'
-    pshufd      xmm0, xmm4, 0x4e                    ; entries of V_2: (B1, B0)
-    pxor        xmm1, xmm0                          ; entries of V_2: fold B
-    movdqa      xmm7, xmm4
-    punpcklqdq  xmm7, xmm1                          ; entries of V_2: C1
-    movdqa      xmm8, xmm4
-    punpckhqdq  xmm8, xmm1                          ; entries of V_2: C2
-    movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, xmm7, 0x10                    ; entries of V_2: C1[0]·C1[1]
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm8, 0x10                    ; entries of V_2: C2[0]·C2[1]
-    movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_2: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_2: (LO1, LO0)
-    pxor        xmm0, xmm1                          ; entries of V_2: + HI
-    pxor        xmm3, xmm0                          ; entries of V_2: RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm5                   ; V_1: C1
-    movdqu      [rdi + 240], xmm6                   ; V_1: C2
-    movdqa      xmm10, xmm2                         ; V_1: R
-    movdqu      [rdi + 368], xmm10                  ; V_1: R
-    movdqa      xmm0, xmm4
-    pxor        xmm0, xmm7                          ; V_4 = B_2·V_2: T = A + C1
-    movdqa      xmm1, xmm4
-    pxor        xmm1, xmm8                          ; V_4 = B_2·V_2: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; V_4 = B_2·V_2: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; V_4 = B_2·V_2: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; V_4 = B_2·V_2: U0·U1
-    pxor        xmm0, xmm4                          ; V_4 = B_2·V_2: LO += S
-    pxor        xmm1, xmm4                          ; V_4 = B_2·V_2: HI += S
-    pxor        xmm1, xmm3                          ; V_4 = B_2·V_2: HI minus the key terms
-    movdqa      xmm13, xmm0
-    pclmulqdq   xmm13, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
-    pxor        xmm0, xmm1                          ; V_4 = B_2·V_2: + HI
-    pxor        xmm13, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
-    movdqa      xmm1, xmm12
+    movdqa      xmm13, xmm1
+    pclmulqdq   xmm13, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; V_3 = B_2·V_1: + HI
+    pxor        xmm13, xmm1                         ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_2: B0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; entries of V_2: (B1, B0)
+    pxor        xmm3, xmm1                          ; entries of V_2: fold B
+    movdqa      xmm7, xmm5
+    punpcklqdq  xmm7, xmm3                          ; entries of V_2: C1
+    movdqa      xmm8, xmm5
+    punpckhqdq  xmm8, xmm3                          ; entries of V_2: C2
+    movdqa      xmm1, xmm7
+    pclmulqdq   xmm1, xmm7, 0x10                    ; entries of V_2: C1[0]·C1[1]
+    movdqa      xmm3, xmm8
+    pclmulqdq   xmm3, xmm8, 0x10                    ; entries of V_2: C2[0]·C2[1]
+    movdqa      xmm4, xmm1
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_2: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_2: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; entries of V_2: + HI
+    pxor        xmm4, xmm1                          ; entries of V_2: RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm6                   ; V_1: C1
+    movdqu      [rdi + 240], xmm10                  ; V_1: C2
+    movdqu      [rdi + 368], xmm2                   ; V_1: R
+    movdqa      xmm1, xmm5
+    pxor        xmm1, xmm7                          ; V_4 = B_2·V_2: T = A + C1
+    pxor        xmm5, xmm8                          ; V_4 = B_2·V_2: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_4 = B_2·V_2: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_4 = B_2·V_2: U0·U1
+    pxor        xmm1, xmm0                          ; V_4 = B_2·V_2: LO += S
+    pxor        xmm5, xmm0                          ; V_4 = B_2·V_2: HI += S
+    pxor        xmm5, xmm4                          ; V_4 = B_2·V_2: HI minus the key terms
+    movdqa      xmm15, xmm1
+    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
+    pxor        xmm0, xmm5                          ; V_4 = B_2·V_2: + HI
+    pxor        xmm15, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    movdqa      xmm1, xmm13
     pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_3: B0·Q'
-    pshufd      xmm0, xmm12, 0x4e                   ; entries of V_3: (B1, B0)
+    pshufd      xmm0, xmm13, 0x4e                   ; entries of V_3: (B1, B0)
     pxor        xmm1, xmm0                          ; entries of V_3: fold B
-    movdqa      xmm11, xmm12
-    punpcklqdq  xmm11, xmm1                         ; entries of V_3: C1
-    punpckhqdq  xmm12, xmm1                         ; entries of V_3: C2
-    movdqa      xmm0, xmm11
-    pclmulqdq   xmm0, xmm11, 0x10                   ; entries of V_3: C1[0]·C1[1]
-    movdqa      xmm1, xmm12
-    pclmulqdq   xmm1, xmm12, 0x10                   ; entries of V_3: C2[0]·C2[1]
-    movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_3: LO0·Q'
+    movdqa      xmm12, xmm13
+    punpcklqdq  xmm12, xmm1                         ; entries of V_3: C1
+    punpckhqdq  xmm13, xmm1                         ; entries of V_3: C2
+    movdqa      xmm0, xmm12
+    pclmulqdq   xmm0, xmm12, 0x10                   ; entries of V_3: C1[0]·C1[1]
+    movdqa      xmm1, xmm13
+    pclmulqdq   xmm1, xmm13, 0x10                   ; entries of V_3: C2[0]·C2[1]
+    movdqa      xmm3, xmm0
+    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_3: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; entries of V_3: (LO1, LO0)
     pxor        xmm0, xmm1                          ; entries of V_3: + HI
-    pxor        xmm4, xmm0                          ; entries of V_3: RES = fold(LO) + HI
+    pxor        xmm3, xmm0                          ; entries of V_3: RES = fold(LO) + HI
     movdqu      [rdi + 96], xmm7                    ; V_2: C1
     movdqu      [rdi + 224], xmm8                   ; V_2: C2
-    pxor        xmm10, xmm3                         ; V_2: R_i
-    movdqu      [rdi + 352], xmm10                  ; V_2: R
-    pxor        xmm5, xmm13                         ; V_5 = B_4·V_1: T = A + C1
-    pxor        xmm6, xmm13                         ; V_5 = B_4·V_1: U = A + C2
-    movdqa      xmm0, xmm13
-    pclmulqdq   xmm0, xmm13, 0x10                   ; V_5 = B_4·V_1: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; V_5 = B_4·V_1: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; V_5 = B_4·V_1: U0·U1
-    pxor        xmm5, xmm0                          ; V_5 = B_4·V_1: LO += S
-    pxor        xmm6, xmm0                          ; V_5 = B_4·V_1: HI += S
-    pxor        xmm6, xmm2                          ; V_5 = B_4·V_1: HI minus the key terms
-    movdqa      xmm9, xmm5
+    movdqa      xmm11, xmm4
+    pxor        xmm11, xmm2                         ; V_2: R_i
+    movdqu      [rdi + 352], xmm11                  ; V_2: R
+    pxor        xmm6, xmm15                         ; V_5 = B_4·V_1: T = A + C1
+    pxor        xmm10, xmm15                        ; V_5 = B_4·V_1: U = A + C2
+    movdqa      xmm0, xmm15
+    pclmulqdq   xmm0, xmm15, 0x10                   ; V_5 = B_4·V_1: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_5 = B_4·V_1: T0·T1
+    pclmulqdq   xmm10, xmm10, 0x10                  ; V_5 = B_4·V_1: U0·U1
+    pxor        xmm6, xmm0                          ; V_5 = B_4·V_1: LO += S
+    pxor        xmm10, xmm0                         ; V_5 = B_4·V_1: HI += S
+    pxor        xmm10, xmm2                         ; V_5 = B_4·V_1: HI minus the key terms
+    movdqa      xmm9, xmm6
     pclmulqdq   xmm9, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
-    pshufd      xmm0, xmm5, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
-    pxor        xmm0, xmm6                          ; V_5 = B_4·V_1: + HI
-    pxor        xmm9, xmm0                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_4: B0·Q'
-    pshufd      xmm0, xmm13, 0x4e                   ; entries of V_4: (B1, B0)
-    pxor        xmm1, xmm0                          ; entries of V_4: fold B
-    movdqa      xmm14, xmm13
-    punpcklqdq  xmm14, xmm1                         ; entries of V_4: C1
-    movdqa      xmm15, xmm13
-    punpckhqdq  xmm15, xmm1                         ; entries of V_4: C2
-    movdqa      xmm0, xmm14
-    pclmulqdq   xmm0, xmm14, 0x10                   ; entries of V_4: C1[0]·C1[1]
+    pshufd      xmm1, xmm6, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    pxor        xmm1, xmm10                         ; V_5 = B_4·V_1: + HI
+    pxor        xmm9, xmm1                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    movdqa      xmm2, xmm15
+    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_4: B0·Q'
+    pshufd      xmm1, xmm15, 0x4e                   ; entries of V_4: (B1, B0)
+    pxor        xmm2, xmm1                          ; entries of V_4: fold B
+    movdqa      xmm14, xmm15
+    punpcklqdq  xmm14, xmm2                         ; entries of V_4: C1
     movdqa      xmm1, xmm15
-    pclmulqdq   xmm1, xmm15, 0x10                   ; entries of V_4: C2[0]·C2[1]
-    movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_4: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; entries of V_4: (LO1, LO0)
-    pxor        xmm0, xmm1                          ; entries of V_4: + HI
-    pxor        xmm2, xmm0                          ; entries of V_4: RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm11                   ; V_3: C1
-    movdqu      [rdi + 208], xmm12                  ; V_3: C2
-    pxor        xmm10, xmm4                         ; V_3: R_i
-    movdqu      [rdi + 336], xmm10                  ; V_3: R
-    pxor        xmm7, xmm13                         ; V_6 = B_4·V_2: T = A + C1
-    pxor        xmm8, xmm13                         ; V_6 = B_4·V_2: U = A + C2
-    movdqa      xmm0, xmm13
-    pclmulqdq   xmm0, xmm13, 0x10                   ; V_6 = B_4·V_2: A0·A1
+    punpckhqdq  xmm1, xmm2                          ; entries of V_4: C2
+    movdqa      xmm2, xmm14
+    pclmulqdq   xmm2, xmm14, 0x10                   ; entries of V_4: C1[0]·C1[1]
+    movdqa      xmm5, xmm1
+    pclmulqdq   xmm5, xmm1, 0x10                    ; entries of V_4: C2[0]·C2[1]
+    movdqa      xmm6, xmm2
+    pclmulqdq   xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_4: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; entries of V_4: (LO1, LO0)
+    pxor        xmm2, xmm5                          ; entries of V_4: + HI
+    pxor        xmm6, xmm2                          ; entries of V_4: RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm12                   ; V_3: C1
+    movdqu      [rdi + 208], xmm13                  ; V_3: C2
+    pxor        xmm11, xmm3                         ; V_3: R_i
+    movdqu      [rdi + 336], xmm11                  ; V_3: R
+    pxor        xmm7, xmm15                         ; V_6 = B_4·V_2: T = A + C1
+    pxor        xmm8, xmm15                         ; V_6 = B_4·V_2: U = A + C2
     pclmulqdq   xmm7, xmm7, 0x10                    ; V_6 = B_4·V_2: T0·T1
     pclmulqdq   xmm8, xmm8, 0x10                    ; V_6 = B_4·V_2: U0·U1
     pxor        xmm7, xmm0                          ; V_6 = B_4·V_2: LO += S
     pxor        xmm8, xmm0                          ; V_6 = B_4·V_2: HI += S
-    pxor        xmm8, xmm3                          ; V_6 = B_4·V_2: HI minus the key terms
-    movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
-    pxor        xmm0, xmm8                          ; V_6 = B_4·V_2: + HI
-    pxor        xmm5, xmm0                          ; V_6 = B_4·V_2: RES = fold(LO) + HI
-    movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_5: B0·Q'
-    pshufd      xmm0, xmm9, 0x4e                    ; entries of V_5: (B1, B0)
-    pxor        xmm1, xmm0                          ; entries of V_5: fold B
-    movdqa      xmm0, xmm9
-    punpcklqdq  xmm0, xmm1                          ; entries of V_5: C1
-    punpckhqdq  xmm9, xmm1                          ; entries of V_5: C2
-    movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_5: C1[0]·C1[1]
-    movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, xmm9, 0x10                    ; entries of V_5: C2[0]·C2[1]
-    movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_5: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_5: (LO1, LO0)
-    pxor        xmm1, xmm3                          ; entries of V_5: + HI
-    pxor        xmm6, xmm1                          ; entries of V_5: RES = fold(LO) + HI
+    pxor        xmm8, xmm4                          ; V_6 = B_4·V_2: HI minus the key terms
+    movdqa      xmm10, xmm7
+    pclmulqdq   xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    pshufd      xmm2, xmm7, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    pxor        xmm2, xmm8                          ; V_6 = B_4·V_2: + HI
+    pxor        xmm10, xmm2                         ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    movdqa      xmm4, xmm9
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_5: B0·Q'
+    pshufd      xmm2, xmm9, 0x4e                    ; entries of V_5: (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_5: fold B
+    movdqa      xmm2, xmm9
+    punpcklqdq  xmm2, xmm4                          ; entries of V_5: C1
+    punpckhqdq  xmm9, xmm4                          ; entries of V_5: C2
+    movdqa      xmm4, xmm2
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_5: C1[0]·C1[1]
+    movdqa      xmm5, xmm9
+    pclmulqdq   xmm5, xmm9, 0x10                    ; entries of V_5: C2[0]·C2[1]
+    movdqa      xmm7, xmm4
+    pclmulqdq   xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_5: LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_5: (LO1, LO0)
+    pxor        xmm4, xmm5                          ; entries of V_5: + HI
+    pxor        xmm7, xmm4                          ; entries of V_5: RES = fold(LO) + HI
     movdqu      [rdi + 64], xmm14                   ; V_4: C1
-    movdqu      [rdi + 192], xmm15                  ; V_4: C2
-    pxor        xmm10, xmm2                         ; V_4: R_i
-    movdqu      [rdi + 320], xmm10                  ; V_4: R
-    pxor        xmm11, xmm13                        ; V_7 = B_4·V_3: T = A + C1
-    pxor        xmm12, xmm13                        ; V_7 = B_4·V_3: U = A + C2
-    movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, xmm13, 0x10                   ; V_7 = B_4·V_3: A0·A1
-    pclmulqdq   xmm11, xmm11, 0x10                  ; V_7 = B_4·V_3: T0·T1
-    pclmulqdq   xmm12, xmm12, 0x10                  ; V_7 = B_4·V_3: U0·U1
-    pxor        xmm11, xmm1                         ; V_7 = B_4·V_3: LO += S
-    pxor        xmm12, xmm1                         ; V_7 = B_4·V_3: HI += S
-    pxor        xmm12, xmm4                         ; V_7 = B_4·V_3: HI minus the key terms
-    movdqa      xmm7, xmm11
-    pclmulqdq   xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
-    pshufd      xmm1, xmm11, 0x4e                   ; V_7 = B_4·V_3: (LO1, LO0)
-    pxor        xmm1, xmm12                         ; V_7 = B_4·V_3: + HI
-    pxor        xmm7, xmm1                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_6: B0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; entries of V_6: (B1, B0)
-    pxor        xmm3, xmm1                          ; entries of V_6: fold B
-    movdqa      xmm1, xmm5
-    punpcklqdq  xmm1, xmm3                          ; entries of V_6: C1
-    punpckhqdq  xmm5, xmm3                          ; entries of V_6: C2
-    movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm1, 0x10                    ; entries of V_6: C1[0]·C1[1]
-    movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm5, 0x10                    ; entries of V_6: C2[0]·C2[1]
-    movdqa      xmm8, xmm3
-    pclmulqdq   xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_6: LO0·Q'
-    pshufd      xmm3, xmm3, 0x4e                    ; entries of V_6: (LO1, LO0)
-    pxor        xmm3, xmm4                          ; entries of V_6: + HI
-    pxor        xmm8, xmm3                          ; entries of V_6: RES = fold(LO) + HI
-    movdqu      [rdi + 48], xmm0                    ; V_5: C1
+    movdqu      [rdi + 192], xmm1                   ; V_4: C2
+    pxor        xmm11, xmm6                         ; V_4: R_i
+    movdqu      [rdi + 320], xmm11                  ; V_4: R
+    pxor        xmm12, xmm15                        ; V_7 = B_4·V_3: T = A + C1
+    pxor        xmm13, xmm15                        ; V_7 = B_4·V_3: U = A + C2
+    pclmulqdq   xmm12, xmm12, 0x10                  ; V_7 = B_4·V_3: T0·T1
+    pclmulqdq   xmm13, xmm13, 0x10                  ; V_7 = B_4·V_3: U0·U1
+    pxor        xmm12, xmm0                         ; V_7 = B_4·V_3: LO += S
+    pxor        xmm13, xmm0                         ; V_7 = B_4·V_3: HI += S
+    pxor        xmm13, xmm3                         ; V_7 = B_4·V_3: HI minus the key terms
+    movdqa      xmm8, xmm12
+    pclmulqdq   xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    pshufd      xmm3, xmm12, 0x4e                   ; V_7 = B_4·V_3: (LO1, LO0)
+    pxor        xmm3, xmm13                         ; V_7 = B_4·V_3: + HI
+    pxor        xmm8, xmm3                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    movdqa      xmm4, xmm10
+    pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_6: B0·Q'
+    pshufd      xmm3, xmm10, 0x4e                   ; entries of V_6: (B1, B0)
+    pxor        xmm4, xmm3                          ; entries of V_6: fold B
+    movdqa      xmm3, xmm10
+    punpcklqdq  xmm3, xmm4                          ; entries of V_6: C1
+    punpckhqdq  xmm10, xmm4                         ; entries of V_6: C2
+    movdqa      xmm4, xmm3
+    pclmulqdq   xmm4, xmm3, 0x10                    ; entries of V_6: C1[0]·C1[1]
+    movdqa      xmm5, xmm10
+    pclmulqdq   xmm5, xmm10, 0x10                   ; entries of V_6: C2[0]·C2[1]
+    movdqa      xmm12, xmm4
+    pclmulqdq   xmm12, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_6: LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_6: (LO1, LO0)
+    pxor        xmm4, xmm5                          ; entries of V_6: + HI
+    pxor        xmm12, xmm4                         ; entries of V_6: RES = fold(LO) + HI
+    movdqu      [rdi + 48], xmm2                    ; V_5: C1
     movdqu      [rdi + 176], xmm9                   ; V_5: C2
-    pxor        xmm6, xmm10                         ; V_5: R_i
-    movdqa      xmm10, xmm6                         ; V_5
-    movdqu      [rdi + 304], xmm10                  ; V_5: R
-    pxor        xmm14, xmm13                        ; V_8 = B_4·V_4: T = A + C1
-    pxor        xmm15, xmm13                        ; V_8 = B_4·V_4: U = A + C2
-    pclmulqdq   xmm13, xmm13, 0x10                  ; V_8 = B_4·V_4: A0·A1
+    pxor        xmm7, xmm11                         ; V_5: R_i
+    movdqu      [rdi + 304], xmm7                   ; V_5: R
+    pxor        xmm14, xmm15                        ; V_8 = B_4·V_4: T = A + C1
+    pxor        xmm15, xmm1                         ; V_8 = B_4·V_4: U = A + C2
     pclmulqdq   xmm14, xmm14, 0x10                  ; V_8 = B_4·V_4: T0·T1
     pclmulqdq   xmm15, xmm15, 0x10                  ; V_8 = B_4·V_4: U0·U1
-    pxor        xmm14, xmm13                        ; V_8 = B_4·V_4: LO += S
-    pxor        xmm15, xmm13                        ; V_8 = B_4·V_4: HI += S
-    pxor        xmm15, xmm2                         ; V_8 = B_4·V_4: HI minus the key terms
-    movdqa      xmm6, xmm14
-    pclmulqdq   xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    pxor        xmm14, xmm0                         ; V_8 = B_4·V_4: LO += S
+    pxor        xmm15, xmm0                         ; V_8 = B_4·V_4: HI += S
+    pxor        xmm15, xmm6                         ; V_8 = B_4·V_4: HI minus the key terms
+    movdqa      xmm5, xmm14
+    pclmulqdq   xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
     pshufd      xmm0, xmm14, 0x4e                   ; V_8 = B_4·V_4: (LO1, LO0)
     pxor        xmm0, xmm15                         ; V_8 = B_4·V_4: + HI
-    pxor        xmm6, xmm0                          ; V_8 = B_4·V_4: RES = fold(LO) + HI
-    movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_7: B0·Q'
-    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_7: (B1, B0)
-    pxor        xmm2, xmm0                          ; entries of V_7: fold B
-    movdqa      xmm0, xmm7
-    punpcklqdq  xmm0, xmm2                          ; entries of V_7: C1
-    punpckhqdq  xmm7, xmm2                          ; entries of V_7: C2
-    movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, xmm0, 0x10                    ; entries of V_7: C1[0]·C1[1]
-    movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm7, 0x10                    ; entries of V_7: C2[0]·C2[1]
-    movdqa      xmm4, xmm2
+    pxor        xmm5, xmm0                          ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_7: B0·Q'
+    pshufd      xmm0, xmm8, 0x4e                    ; entries of V_7: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_7: fold B
+    movdqa      xmm0, xmm8
+    punpcklqdq  xmm0, xmm1                          ; entries of V_7: C1
+    punpckhqdq  xmm8, xmm1                          ; entries of V_7: C2
+    movdqa      xmm1, xmm0
+    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_7: C1[0]·C1[1]
+    movdqa      xmm2, xmm8
+    pclmulqdq   xmm2, xmm8, 0x10                    ; entries of V_7: C2[0]·C2[1]
+    movdqa      xmm4, xmm1
     pclmulqdq   xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_7: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e                    ; entries of V_7: (LO1, LO0)
-    pxor        xmm2, xmm3                          ; entries of V_7: + HI
-    pxor        xmm4, xmm2                          ; entries of V_7: RES = fold(LO) + HI
-    movdqu      [rdi + 32], xmm1                    ; V_6: C1
-    movdqu      [rdi + 160], xmm5                   ; V_6: C2
-    pxor        xmm8, xmm10                         ; V_6: R_i
-    movdqa      xmm10, xmm8                         ; V_6
-    movdqu      [rdi + 288], xmm10                  ; V_6: R
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_7: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; entries of V_7: + HI
+    pxor        xmm4, xmm1                          ; entries of V_7: RES = fold(LO) + HI
+    movdqu      [rdi + 32], xmm3                    ; V_6: C1
+    movdqu      [rdi + 160], xmm10                  ; V_6: C2
+    pxor        xmm12, xmm7                         ; V_6: R_i
+    movdqu      [rdi + 288], xmm12                  ; V_6: R
     movdqu      [rdi + 16], xmm0                    ; V_7: C1
-    movdqu      [rdi + 144], xmm7                   ; V_7: C2
-    pxor        xmm4, xmm10                         ; V_7: R_i
-    movdqa      xmm10, xmm4                         ; V_7
-    movdqu      [rdi + 272], xmm10                  ; V_7: R
-    movdqa      xmm1, xmm6
+    movdqu      [rdi + 144], xmm8                   ; V_7: C2
+    pxor        xmm4, xmm12                         ; V_7: R_i
+    movdqu      [rdi + 272], xmm4                   ; V_7: R
+    movdqa      xmm1, xmm5
     pclmulqdq   xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_8: B0·Q'
-    pshufd      xmm0, xmm6, 0x4e                    ; entries of V_8: (B1, B0)
+    pshufd      xmm0, xmm5, 0x4e                    ; entries of V_8: (B1, B0)
     pxor        xmm1, xmm0                          ; entries of V_8: fold B
-    movdqa      xmm0, xmm6
+    movdqa      xmm0, xmm5
     punpcklqdq  xmm0, xmm1                          ; entries of V_8: C1
-    punpckhqdq  xmm6, xmm1                          ; entries of V_8: C2
+    punpckhqdq  xmm5, xmm1                          ; entries of V_8: C2
     movdqa      xmm1, xmm0
     pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_8: C1[0]·C1[1]
-    movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm6, 0x10                    ; entries of V_8: C2[0]·C2[1]
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, xmm5, 0x10                    ; entries of V_8: C2[0]·C2[1]
     movdqa      xmm3, xmm1
     pclmulqdq   xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; entries of V_8: LO0·Q'
     pshufd      xmm1, xmm1, 0x4e                    ; entries of V_8: (LO1, LO0)
     pxor        xmm1, xmm2                          ; entries of V_8: + HI
     pxor        xmm3, xmm1                          ; entries of V_8: RES = fold(LO) + HI
     movdqu      [rdi], xmm0                         ; V_8: C1
-    movdqu      [rdi + 128], xmm6                   ; V_8: C2
-    pxor        xmm3, xmm10                         ; V_8: R_i
-    movdqa      xmm10, xmm3                         ; V_8
-    movdqu      [rdi + 256], xmm10                  ; V_8: R
+    movdqu      [rdi + 128], xmm5                   ; V_8: C2
+    pxor        xmm3, xmm4                          ; V_8: R_i
+    movdqu      [rdi + 256], xmm3                   ; V_8: R
     pxor        xmm0, xmm0                          ; wipe
     pxor        xmm1, xmm1                          ; wipe
     pxor        xmm2, xmm2                          ; wipe

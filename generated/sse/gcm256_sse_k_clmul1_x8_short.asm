@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rsi, 48 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rsi, 80 bytes of stack; see each function
 ; cpu        aesni pclmulqdq sse2 sse4_1 ssse3
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      296 instructions: clmul 33, load 31, other 158, shuffle 17, store 8, xor 49
@@ -70,7 +70,7 @@ gcm256_sse_k_clmul1_x8_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm256_sse_k_clmul1_x8_short_key_steps:
-    db 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
+    db 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x20, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x00, 0x00, 0x00, 0x36, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x05, 0x06, 0x07, 0x04, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x08, 0x09, 0x0a, 0x0b, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x0f, 0x0c, 0x0d, 0x0e, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02, 0x03, 0x00, 0x01, 0x02
 align 16
 gcm256_sse_k_clmul1_x8_short_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -88,13 +88,13 @@ section .text
 
 ; void gcm256_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-256 key: round keys, table of H
-;   stack 56 bytes, 3 spill slots; writes xmm0-15, rax rcx
-;   secrets may remain in xmm0-15, 48 bytes of stack
+;   stack 88 bytes, 5 spill slots; writes xmm0-15, rax rcx
+;   secrets may remain in xmm0-15, 80 bytes of stack
 global gcm256_sse_k_clmul1_x8_short_init:function (gcm256_sse_k_clmul1_x8_short_init.end - gcm256_sse_k_clmul1_x8_short_init)
 align 32
 gcm256_sse_k_clmul1_x8_short_init:
     endbr64
-    sub         rsp, 0x38                           ; frame
+    sub         rsp, 0x58                           ; frame
     movdqu      xmm10, [rsi]                        ; k_0
     movdqu      xmm12, [rsi + 16]                   ; k_1
     movdqu      [rdi + 320], xmm10                  ; k_0
@@ -102,163 +102,164 @@ gcm256_sse_k_clmul1_x8_short_init:
     movdqa      xmm15, xmm10
     aesenc      xmm15, xmm12                        ; H: round 1
     lea         rax, [rel gcm256_sse_k_clmul1_x8_short_key_steps]
-    movdqa      xmm5, xmm10
+    movdqa      xmm4, xmm10
+    psrldq      xmm4, 0x04
+    pxor        xmm4, xmm10                         ; w_2 + w_3, third
+    movdqa      xmm9, xmm4
+    psrldq      xmm9, 0x08
+    pxor        xmm9, xmm4                          ; w_0 + … + w_3, first
+    movdqa      xmm2, xmm10
+    psrldq      xmm2, 0x08
+    pxor        xmm2, xmm10                         ; w_1 + w_3, second
+    pshufb      xmm9, [rax + 160]                   ; X_-3
+    pshufb      xmm2, [rax + 176]                   ; X_-2
+    pshufb      xmm4, [rax + 192]                   ; X_-1
+    movdqa      xmm6, xmm10
+    pshufb      xmm6, [rax + 208]                   ; X_0
+    lea         rcx, [rel gcm256_sse_k_clmul1_x8_short_key_steps]
+    movdqa      xmm5, xmm12
     psrldq      xmm5, 0x04
-    pxor        xmm5, xmm10                         ; w_2 + w_3, third
+    pxor        xmm5, xmm12                         ; w_2 + w_3, third
     movdqa      xmm1, xmm5
     psrldq      xmm1, 0x08
     pxor        xmm1, xmm5                          ; w_0 + … + w_3, first
-    movdqa      xmm3, xmm10
+    movdqa      xmm3, xmm12
     psrldq      xmm3, 0x08
-    pxor        xmm3, xmm10                         ; w_1 + w_3, second
-    pshufb      xmm1, [rax + 160]                   ; X_-3
-    pshufb      xmm3, [rax + 176]                   ; X_-2
-    pshufb      xmm5, [rax + 192]                   ; X_-1
-    movdqu      [rsp + 32], xmm10                   ; spill
-    movdqa      xmm0, [rsp + 32]                    ; reload
-    pshufb      xmm0, [rax + 208]                   ; X_0
-    movdqu      [rsp + 32], xmm0                    ; spill
-    lea         rcx, [rel gcm256_sse_k_clmul1_x8_short_key_steps]
-    movdqa      xmm6, xmm12
-    psrldq      xmm6, 0x04
-    pxor        xmm6, xmm12                         ; w_2 + w_3, third
-    movdqa      xmm2, xmm6
-    psrldq      xmm2, 0x08
-    pxor        xmm2, xmm6                          ; w_0 + … + w_3, first
-    movdqa      xmm4, xmm12
-    psrldq      xmm4, 0x08
-    pxor        xmm4, xmm12                         ; w_1 + w_3, second
-    pshufb      xmm2, [rcx + 160]                   ; X_-3
-    pshufb      xmm4, [rcx + 176]                   ; X_-2
-    pshufb      xmm6, [rcx + 192]                   ; X_-1
+    pxor        xmm3, xmm12                         ; w_1 + w_3, second
+    pshufb      xmm1, [rcx + 160]                   ; X_-3
+    pshufb      xmm3, [rcx + 176]                   ; X_-2
+    pshufb      xmm5, [rcx + 192]                   ; X_-1
     movdqa      xmm7, xmm12
     pshufb      xmm7, [rcx + 208]                   ; X_0
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rax]                         ; + Rcon
-    movdqa      xmm9, xmm7
-    aesenclast  xmm9, xmm0                          ; X_1
-    pxor        xmm1, xmm9                          ; SubWord + Rcon
-    pshufb      xmm1, [rax + 224]                   ; rotated back
+    movdqu      [rsp + 32], xmm7                    ; spill
+    movdqa      xmm0, [rsp + 32]                    ; reload
+    aesenclast  xmm0, [rax]                         ; SubWord + Rcon
+    movdqu      [rsp + 32], xmm0                    ; spill
+    pxor        xmm9, [rsp + 32]                    ; X_1
+    movdqa      xmm0, [rsp + 32]                    ; reload
+    pshufb      xmm0, [rax + 240]                   ; rotated back
+    movdqu      [rsp + 32], xmm0                    ; spill
     movdqa      xmm14, xmm10
     pslldq      xmm14, 0x04
     pxor        xmm14, xmm10                        ; w_i + w_(i-1)
     movdqa      xmm0, xmm14
     pslldq      xmm0, 0x08
     pxor        xmm14, xmm0                         ; w_i + … + w_(i-3)
-    pxor        xmm14, xmm1                         ; the next words
+    pxor        xmm14, [rsp + 32]                   ; the next words
     movdqu      [rdi + 352], xmm14                  ; k_2
     aesenc      xmm15, xmm14                        ; H: round 2
     movdqa      xmm11, xmm9
-    aesenclast  xmm11, xmm2                         ; X_1
-    pxor        xmm2, xmm11                         ; SubWord + Rcon
-    pshufb      xmm2, [rcx + 224]                   ; rotated back
+    aesenclast  xmm11, xmm1                         ; X_1
+    pxor        xmm1, xmm11                         ; SubWord + Rcon
+    pshufb      xmm1, [rcx + 240]                   ; rotated back
     movdqa      xmm8, xmm12
     pslldq      xmm8, 0x04
     pxor        xmm8, xmm12                         ; w_i + w_(i-1)
     movdqa      xmm0, xmm8
     pslldq      xmm0, 0x08
     pxor        xmm8, xmm0                          ; w_i + … + w_(i-3)
-    pxor        xmm8, xmm2                          ; the next words
+    pxor        xmm8, xmm1                          ; the next words
     movdqu      [rdi + 368], xmm8                   ; k_3
     aesenc      xmm15, xmm8                         ; H: round 3
-    movdqu      [rsp], xmm3                         ; spill
+    movdqu      [rsp], xmm2                         ; spill
     movdqa      xmm0, [rsp]                         ; reload
     pxor        xmm0, [rax + 16]                    ; + Rcon
     movdqu      [rsp], xmm0                         ; spill
     movdqa      xmm13, xmm11
     aesenclast  xmm13, [rsp]                        ; X_2
-    pxor        xmm3, xmm13                         ; SubWord + Rcon
-    pshufb      xmm3, [rax + 240]                   ; rotated back
+    pxor        xmm2, xmm13                         ; SubWord + Rcon
+    pshufb      xmm2, [rax + 256]                   ; rotated back
     movdqu      [rsp + 16], xmm10                   ; spill
     movdqa      xmm0, [rsp + 16]                    ; reload
     pslldq      xmm0, 0x08
     movdqu      [rsp + 16], xmm0                    ; spill
     pxor        xmm10, [rsp + 16]                   ; w_i + w_(i-2)
-    psrlq       xmm1, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm1
-    pxor        xmm10, xmm3                         ; the next words
+    movdqa      xmm0, [rsp + 32]                    ; reload
+    psrlq       xmm0, 0x20                          ; to words 0 and 2
+    movdqu      [rsp + 32], xmm0                    ; spill
+    pxor        xmm10, [rsp + 32]
+    pxor        xmm10, xmm2                         ; the next words
     movdqu      [rdi + 384], xmm10                  ; k_4
     aesenc      xmm15, xmm10                        ; H: round 4
-    movdqa      xmm1, xmm13
-    aesenclast  xmm1, xmm4                          ; X_2
-    pxor        xmm4, xmm1                          ; SubWord + Rcon
-    pshufb      xmm4, [rcx + 240]                   ; rotated back
-    movdqa      xmm0, xmm12
+    movdqu      [rsp + 64], xmm13                   ; spill
+    movdqa      xmm0, [rsp + 64]                    ; reload
+    aesenclast  xmm0, xmm3                          ; X_2
+    movdqu      [rsp + 64], xmm0                    ; spill
+    pxor        xmm3, [rsp + 64]                    ; SubWord + Rcon
+    pshufb      xmm3, [rcx + 256]                   ; rotated back
+    movdqu      [rsp + 48], xmm12                   ; spill
+    movdqa      xmm0, [rsp + 48]                    ; reload
     pslldq      xmm0, 0x08
-    pxor        xmm12, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm2, 0x20                          ; to words 0 and 2
-    pxor        xmm12, xmm2
-    pxor        xmm12, xmm4                         ; the next words
+    movdqu      [rsp + 48], xmm0                    ; spill
+    pxor        xmm12, [rsp + 48]                   ; w_i + w_(i-2)
+    psrlq       xmm1, 0x20                          ; to words 0 and 2
+    pxor        xmm12, xmm1
+    pxor        xmm12, xmm3                         ; the next words
     movdqu      [rdi + 400], xmm12                  ; k_5
     aesenc      xmm15, xmm12                        ; H: round 5
-    movdqa      xmm0, xmm5
+    movdqa      xmm0, xmm4
     pxor        xmm0, [rax + 32]                    ; + Rcon
-    movdqa      xmm2, xmm1
-    aesenclast  xmm2, xmm0                          ; X_3
-    pxor        xmm5, xmm2                          ; SubWord + Rcon
-    pshufb      xmm5, [rax + 256]                   ; rotated back
+    movdqa      xmm1, [rsp + 64]                    ; reload
+    aesenclast  xmm1, xmm0                          ; X_3
+    pxor        xmm4, xmm1                          ; SubWord + Rcon
     movdqa      xmm0, xmm14
     pslldq      xmm0, 0x08
     pxor        xmm14, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm3, 0x20                          ; to words 0 and 2
-    pxor        xmm14, xmm3
-    pxor        xmm14, xmm5                         ; the next words
+    psrlq       xmm2, 0x20                          ; to words 0 and 2
+    pxor        xmm14, xmm2
+    pxor        xmm14, xmm4                         ; the next words
     movdqu      [rdi + 416], xmm14                  ; k_6
     aesenc      xmm15, xmm14                        ; H: round 6
-    movdqa      xmm3, xmm2
-    aesenclast  xmm3, xmm6                          ; X_3
-    pxor        xmm6, xmm3                          ; SubWord + Rcon
-    pshufb      xmm6, [rcx + 256]                   ; rotated back
+    aesenclast  xmm1, xmm5                          ; X_3
+    pxor        xmm5, xmm1                          ; SubWord + Rcon
     movdqa      xmm0, xmm8
     pslldq      xmm0, 0x08
     pxor        xmm8, xmm0                          ; w_i + w_(i-2)
-    psrlq       xmm4, 0x20                          ; to words 0 and 2
-    pxor        xmm8, xmm4
-    pxor        xmm8, xmm6                          ; the next words
+    psrlq       xmm3, 0x20                          ; to words 0 and 2
+    pxor        xmm8, xmm3
+    pxor        xmm8, xmm5                          ; the next words
     movdqu      [rdi + 432], xmm8                   ; k_7
     aesenc      xmm15, xmm8                         ; H: round 7
-    movdqa      xmm0, [rsp + 32]                    ; reload
+    movdqa      xmm0, xmm6
     pxor        xmm0, [rax + 48]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_4
-    movdqa      xmm0, [rsp + 32]                    ; reload
-    pxor        xmm0, xmm3                          ; SubWord + Rcon
-    movdqu      [rsp + 32], xmm0                    ; spill
+    aesenclast  xmm1, xmm0                          ; X_4
+    pxor        xmm6, xmm1                          ; SubWord + Rcon
+    pshufb      xmm6, [rax + 224]                   ; rotated back
     movdqa      xmm0, xmm10
     pslldq      xmm0, 0x08
     pxor        xmm10, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm5, 0x20                          ; to words 0 and 2
-    pxor        xmm10, xmm5
-    pxor        xmm10, [rsp + 32]                   ; the next words
+    psrlq       xmm4, 0x20                          ; to words 0 and 2
+    pxor        xmm10, xmm4
+    pxor        xmm10, xmm6                         ; the next words
     movdqu      [rdi + 448], xmm10                  ; k_8
     aesenc      xmm15, xmm10                        ; H: round 8
-    aesenclast  xmm3, xmm7                          ; X_4
-    pxor        xmm7, xmm3                          ; SubWord + Rcon
+    aesenclast  xmm1, xmm7                          ; X_4
+    pxor        xmm7, xmm1                          ; SubWord + Rcon
+    pshufb      xmm7, [rcx + 224]                   ; rotated back
     movdqa      xmm0, xmm12
     pslldq      xmm0, 0x08
     pxor        xmm12, xmm0                         ; w_i + w_(i-2)
-    psrlq       xmm6, 0x20                          ; to words 0 and 2
-    pxor        xmm12, xmm6
+    psrlq       xmm5, 0x20                          ; to words 0 and 2
+    pxor        xmm12, xmm5
     pxor        xmm12, xmm7                         ; the next words
     movdqu      [rdi + 464], xmm12                  ; k_9
     aesenc      xmm15, xmm12                        ; H: round 9
     movdqa      xmm0, xmm9
     pxor        xmm0, [rax + 64]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_5
-    pxor        xmm9, xmm3                          ; SubWord + Rcon
-    pshufb      xmm9, [rax + 224]                   ; rotated back
+    aesenclast  xmm1, xmm0                          ; X_5
+    pxor        xmm9, xmm1                          ; SubWord + Rcon
+    pshufb      xmm9, [rax + 240]                   ; rotated back
     movdqa      xmm0, xmm14
     pslldq      xmm0, 0x08
     pxor        xmm14, xmm0                         ; w_i + w_(i-2)
-    movdqa      xmm0, [rsp + 32]                    ; reload
-    psrlq       xmm0, 0x20                          ; to words 0 and 2
-    movdqu      [rsp + 32], xmm0                    ; spill
-    pxor        xmm14, [rsp + 32]
+    psrlq       xmm6, 0x20                          ; to words 0 and 2
+    pxor        xmm14, xmm6
     pxor        xmm14, xmm9                         ; the next words
     movdqu      [rdi + 480], xmm14                  ; k_10
     aesenc      xmm15, xmm14                        ; H: round 10
-    aesenclast  xmm3, xmm11                         ; X_5
-    pxor        xmm11, xmm3                         ; SubWord + Rcon
-    pshufb      xmm11, [rcx + 224]                  ; rotated back
+    aesenclast  xmm1, xmm11                         ; X_5
+    pxor        xmm11, xmm1                         ; SubWord + Rcon
+    pshufb      xmm11, [rcx + 240]                  ; rotated back
     movdqa      xmm0, xmm8
     pslldq      xmm0, 0x08
     pxor        xmm8, xmm0                          ; w_i + w_(i-2)
@@ -269,9 +270,9 @@ gcm256_sse_k_clmul1_x8_short_init:
     aesenc      xmm15, xmm8                         ; H: round 11
     movdqa      xmm0, xmm13
     pxor        xmm0, [rax + 80]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_6
-    pxor        xmm13, xmm3                         ; SubWord + Rcon
-    pshufb      xmm13, [rax + 240]                  ; rotated back
+    aesenclast  xmm1, xmm0                          ; X_6
+    pxor        xmm13, xmm1                         ; SubWord + Rcon
+    pshufb      xmm13, [rax + 256]                  ; rotated back
     movdqa      xmm0, xmm10
     pslldq      xmm0, 0x08
     pxor        xmm10, xmm0                         ; w_i + w_(i-2)
@@ -280,28 +281,28 @@ gcm256_sse_k_clmul1_x8_short_init:
     pxor        xmm10, xmm13                        ; the next words
     movdqu      [rdi + 512], xmm10                  ; k_12
     aesenc      xmm15, xmm10                        ; H: round 12
-    aesenclast  xmm3, xmm1                          ; X_6
-    pxor        xmm1, xmm3                          ; SubWord + Rcon
-    pshufb      xmm1, [rcx + 240]                   ; rotated back
+    aesenclast  xmm1, [rsp + 64]                    ; X_6
+    movdqa      xmm0, [rsp + 64]                    ; reload
+    pxor        xmm0, xmm1                          ; SubWord + Rcon
+    movdqu      [rsp + 64], xmm0                    ; spill
+    movdqa      xmm0, [rsp + 64]                    ; reload
+    pshufb      xmm0, [rcx + 256]                   ; rotated back
+    movdqu      [rsp + 64], xmm0                    ; spill
     movdqa      xmm0, xmm12
     pslldq      xmm0, 0x08
     pxor        xmm12, xmm0                         ; w_i + w_(i-2)
     psrlq       xmm11, 0x20                         ; to words 0 and 2
     pxor        xmm12, xmm11
-    pxor        xmm12, xmm1                         ; the next words
+    pxor        xmm12, [rsp + 64]                   ; the next words
     movdqu      [rdi + 528], xmm12                  ; k_13
     aesenc      xmm15, xmm12                        ; H: round 13
-    movdqa      xmm0, xmm2
-    pxor        xmm0, [rax + 96]                    ; + Rcon
-    aesenclast  xmm3, xmm0                          ; X_7
-    pxor        xmm3, xmm2                          ; SubWord + Rcon
-    pshufb      xmm3, [rax + 256]                   ; rotated back
+    aesenclast  xmm1, [rax + 96]                    ; SubWord + Rcon
     movdqa      xmm0, xmm14
     pslldq      xmm0, 0x08
     pxor        xmm14, xmm0                         ; w_i + w_(i-2)
     psrlq       xmm13, 0x20                         ; to words 0 and 2
     pxor        xmm14, xmm13
-    pxor        xmm14, xmm3                         ; the next words
+    pxor        xmm14, xmm1                         ; the next words
     movdqu      [rdi + 544], xmm14                  ; k_14
     aesenclast  xmm15, xmm14                        ; H = E_K(0)
     pshufb      xmm15, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; H
@@ -314,191 +315,189 @@ gcm256_sse_k_clmul1_x8_short_init:
     psllq       xmm15, 0x01                         ; B_1: H << 1
     pxor        xmm15, xmm1                         ; B_1: as 128 bits
     pxor        xmm15, xmm0                         ; B_1: B = H·x^-1 mod P
-    movdqa      xmm5, xmm15
-    pclmulqdq   xmm5, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_1: B0·Q'
-    pshufd      xmm0, xmm15, 0x4e                   ; entries of V_1: (B1, B0)
-    pxor        xmm5, xmm0                          ; entries of V_1: fold B
     movdqa      xmm0, xmm15
-    pclmulqdq   xmm0, xmm5, 0x00                    ; V_2 = B_1·V_1: A0·K0
-    movdqa      xmm2, xmm15
-    pclmulqdq   xmm2, xmm5, 0x10                    ; V_2 = B_1·V_1: A0·K1
+    pclmulqdq   xmm0, xmm15, 0x00                   ; V_2 = B_1·V_1: B0·B0
     movdqa      xmm1, xmm15
-    pclmulqdq   xmm1, xmm15, 0x01                   ; V_2 = B_1·V_1: A1·B0
-    movdqa      xmm3, xmm15
-    pclmulqdq   xmm3, xmm15, 0x11                   ; V_2 = B_1·V_1: A1·B1
-    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: LO += it
-    pxor        xmm2, xmm3                          ; V_2 = B_1·V_1: HI += it
-    movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (LO1, LO0)
-    pxor        xmm0, xmm2                          ; V_2 = B_1·V_1: + HI
-    pxor        xmm1, xmm0                          ; V_2 = B_1·V_1: RES = fold(LO) + HI
-    movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm5, 0x00                    ; V_3 = B_2·V_1: A0·K0
-    movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm5, 0x10                    ; V_3 = B_2·V_1: A0·K1
-    movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm15, 0x01                   ; V_3 = B_2·V_1: A1·B0
-    movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, xmm15, 0x11                   ; V_3 = B_2·V_1: A1·B1
-    pxor        xmm0, xmm2                          ; V_3 = B_2·V_1: LO += it
-    pxor        xmm3, xmm4                          ; V_3 = B_2·V_1: HI += it
+    pclmulqdq   xmm1, xmm15, 0x11                   ; V_2 = B_1·V_1: B1·B1
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
-    pxor        xmm0, xmm3                          ; V_3 = B_2·V_1: + HI
-    pxor        xmm2, xmm0                          ; V_3 = B_2·V_1: RES = fold(LO) + HI
-    movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_2: B0·Q'
-    pshufd      xmm0, xmm1, 0x4e                    ; entries of V_2: (B1, B0)
-    pxor        xmm4, xmm0                          ; entries of V_2: fold B
-    movdqu      [rdi + 144], xmm15                  ; V_1: B
-    movdqu      [rdi + 304], xmm5                   ; V_1: K
-    movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm4, 0x00                    ; V_4 = B_2·V_2: A0·K0
-    movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, xmm4, 0x10                    ; V_4 = B_2·V_2: A0·K1
-    movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm1, 0x01                    ; V_4 = B_2·V_2: A1·B0
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, xmm1, 0x11                    ; V_4 = B_2·V_2: A1·B1
-    pxor        xmm3, xmm0                          ; V_4 = B_2·V_2: LO += it
-    pxor        xmm6, xmm7                          ; V_4 = B_2·V_2: HI += it
-    movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
-    pshufd      xmm3, xmm3, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
-    pxor        xmm3, xmm6                          ; V_4 = B_2·V_2: + HI
-    pxor        xmm0, xmm3                          ; V_4 = B_2·V_2: RES = fold(LO) + HI
-    movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_3: B0·Q'
-    pshufd      xmm6, xmm2, 0x4e                    ; entries of V_3: (B1, B0)
-    pxor        xmm3, xmm6                          ; entries of V_3: fold B
-    movdqu      [rdi + 128], xmm1                   ; V_2: B
-    movdqu      [rdi + 288], xmm4                   ; V_2: K
-    movdqa      xmm6, xmm0
-    pclmulqdq   xmm6, xmm5, 0x00                    ; V_5 = B_4·V_1: A0·K0
-    pclmulqdq   xmm5, xmm0, 0x01                    ; V_5 = B_4·V_1: A0·K1
-    movdqa      xmm7, xmm0
-    pclmulqdq   xmm7, xmm15, 0x01                   ; V_5 = B_4·V_1: A1·B0
-    pclmulqdq   xmm15, xmm0, 0x11                   ; V_5 = B_4·V_1: A1·B1
-    pxor        xmm6, xmm7                          ; V_5 = B_4·V_1: LO += it
-    pxor        xmm5, xmm15                         ; V_5 = B_4·V_1: HI += it
-    movdqa      xmm7, xmm6
-    pclmulqdq   xmm7, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
-    pshufd      xmm6, xmm6, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
-    pxor        xmm6, xmm5                          ; V_5 = B_4·V_1: + HI
-    pxor        xmm7, xmm6                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
-    movdqa      xmm6, xmm0
-    pclmulqdq   xmm6, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_4: B0·Q'
-    pshufd      xmm5, xmm0, 0x4e                    ; entries of V_4: (B1, B0)
-    pxor        xmm6, xmm5                          ; entries of V_4: fold B
-    movdqu      [rdi + 112], xmm2                   ; V_3: B
-    movdqu      [rdi + 272], xmm3                   ; V_3: K
-    movdqa      xmm5, xmm0
-    pclmulqdq   xmm5, xmm4, 0x00                    ; V_6 = B_4·V_2: A0·K0
-    pclmulqdq   xmm4, xmm0, 0x01                    ; V_6 = B_4·V_2: A0·K1
-    movdqa      xmm8, xmm0
-    pclmulqdq   xmm8, xmm1, 0x01                    ; V_6 = B_4·V_2: A1·B0
-    pclmulqdq   xmm1, xmm0, 0x11                    ; V_6 = B_4·V_2: A1·B1
-    pxor        xmm5, xmm8                          ; V_6 = B_4·V_2: LO += it
-    pxor        xmm4, xmm1                          ; V_6 = B_4·V_2: HI += it
-    movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
-    pshufd      xmm5, xmm5, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
-    pxor        xmm5, xmm4                          ; V_6 = B_4·V_2: + HI
-    pxor        xmm1, xmm5                          ; V_6 = B_4·V_2: RES = fold(LO) + HI
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_5: B0·Q'
-    pshufd      xmm4, xmm7, 0x4e                    ; entries of V_5: (B1, B0)
-    pxor        xmm8, xmm4                          ; entries of V_5: fold B
-    movdqu      [rdi + 96], xmm0                    ; V_4: B
-    movdqu      [rdi + 256], xmm6                   ; V_4: K
-    movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, xmm3, 0x00                    ; V_7 = B_4·V_3: A0·K0
-    pclmulqdq   xmm3, xmm0, 0x01                    ; V_7 = B_4·V_3: A0·K1
-    movdqa      xmm5, xmm0
-    pclmulqdq   xmm5, xmm2, 0x01                    ; V_7 = B_4·V_3: A1·B0
-    pclmulqdq   xmm2, xmm0, 0x11                    ; V_7 = B_4·V_3: A1·B1
-    pxor        xmm4, xmm5                          ; V_7 = B_4·V_3: LO += it
-    pxor        xmm3, xmm2                          ; V_7 = B_4·V_3: HI += it
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
-    pxor        xmm4, xmm3                          ; V_7 = B_4·V_3: + HI
-    pxor        xmm2, xmm4                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
-    movdqa      xmm9, xmm1
-    pclmulqdq   xmm9, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_6: B0·Q'
-    pshufd      xmm3, xmm1, 0x4e                    ; entries of V_6: (B1, B0)
-    pxor        xmm9, xmm3                          ; entries of V_6: fold B
-    movdqu      [rdi + 80], xmm7                    ; V_5: B
-    movdqu      [rdi + 240], xmm8                   ; V_5: K
-    movdqa      xmm5, xmm0
-    pclmulqdq   xmm5, xmm6, 0x00                    ; V_8 = B_4·V_4: A0·K0
-    pclmulqdq   xmm6, xmm0, 0x01                    ; V_8 = B_4·V_4: A0·K1
-    movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, xmm0, 0x01                    ; V_8 = B_4·V_4: A1·B0
-    movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, xmm0, 0x11                    ; V_8 = B_4·V_4: A1·B1
-    pxor        xmm5, xmm3                          ; V_8 = B_4·V_4: LO += it
-    pxor        xmm6, xmm4                          ; V_8 = B_4·V_4: HI += it
-    movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
-    pshufd      xmm4, xmm5, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
-    pxor        xmm4, xmm6                          ; V_8 = B_4·V_4: + HI
-    pxor        xmm3, xmm4                          ; V_8 = B_4·V_4: RES = fold(LO) + HI
-    movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_7: B0·Q'
-    pshufd      xmm5, xmm2, 0x4e                    ; entries of V_7: (B1, B0)
-    pxor        xmm4, xmm5                          ; entries of V_7: fold B
-    movdqu      [rdi + 64], xmm1                    ; V_6: B
-    movdqu      [rdi + 224], xmm9                   ; V_6: K
-    movdqa      xmm6, xmm0
-    pclmulqdq   xmm6, xmm8, 0x00                    ; V_9 = B_4·V_5: A0·K0
-    pclmulqdq   xmm8, xmm0, 0x01                    ; V_9 = B_4·V_5: A0·K1
-    movdqa      xmm5, xmm0
-    pclmulqdq   xmm5, xmm7, 0x01                    ; V_9 = B_4·V_5: A1·B0
-    pclmulqdq   xmm7, xmm0, 0x11                    ; V_9 = B_4·V_5: A1·B1
-    pxor        xmm6, xmm5                          ; V_9 = B_4·V_5: LO += it
-    pxor        xmm8, xmm7                          ; V_9 = B_4·V_5: HI += it
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_9 = B_4·V_5: LO0·Q'
-    pshufd      xmm6, xmm6, 0x4e                    ; V_9 = B_4·V_5: (LO1, LO0)
-    pxor        xmm6, xmm8                          ; V_9 = B_4·V_5: + HI
-    pxor        xmm5, xmm6                          ; V_9 = B_4·V_5: RES = fold(LO) + HI
-    movdqa      xmm7, xmm3
-    pclmulqdq   xmm7, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_8: B0·Q'
-    pshufd      xmm6, xmm3, 0x4e                    ; entries of V_8: (B1, B0)
-    pxor        xmm7, xmm6                          ; entries of V_8: fold B
-    movdqu      [rdi + 48], xmm2                    ; V_7: B
-    movdqu      [rdi + 208], xmm4                   ; V_7: K
-    movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, xmm9, 0x00                    ; V_10 = B_4·V_6: A0·K0
-    pclmulqdq   xmm9, xmm0, 0x01                    ; V_10 = B_4·V_6: A0·K1
-    movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, xmm1, 0x01                    ; V_10 = B_4·V_6: A1·B0
-    pclmulqdq   xmm0, xmm1, 0x11                    ; V_10 = B_4·V_6: A1·B1
-    pxor        xmm4, xmm2                          ; V_10 = B_4·V_6: LO += it
-    pxor        xmm9, xmm0                          ; V_10 = B_4·V_6: HI += it
-    movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_10 = B_4·V_6: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e                    ; V_10 = B_4·V_6: (LO1, LO0)
-    pxor        xmm1, xmm9                          ; V_10 = B_4·V_6: + HI
-    pxor        xmm0, xmm1                          ; V_10 = B_4·V_6: RES = fold(LO) + HI
+    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: the far half0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = B_1·V_1: (the far half1, the far half0)
+    pxor        xmm2, xmm0                          ; V_2 = B_1·V_1: fold the far half
+    movdqa      xmm5, xmm2
+    pclmulqdq   xmm5, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_2 = B_1·V_1: Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = B_1·V_1: (Y1, Y0)
+    pxor        xmm0, xmm1                          ; V_2 = B_1·V_1: + the near half
+    pxor        xmm5, xmm0                          ; V_2 = B_1·V_1: RES = fold(Y) + the near half
+    movdqa      xmm4, xmm15
+    pclmulqdq   xmm4, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_1: B0·Q'
+    pshufd      xmm0, xmm15, 0x4e                   ; entries of V_1: (B1, B0)
+    pxor        xmm4, xmm0                          ; entries of V_1: fold B
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_9: B0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; entries of V_9: (B1, B0)
-    pxor        xmm2, xmm1                          ; entries of V_9: fold B
-    movdqu      [rdi + 32], xmm3                    ; V_8: B
-    movdqu      [rdi + 192], xmm7                   ; V_8: K
-    movdqu      [rdi + 16], xmm5                    ; V_9: B
-    movdqu      [rdi + 176], xmm2                   ; V_9: K
-    movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_10: B0·Q'
-    pshufd      xmm1, xmm0, 0x4e                    ; entries of V_10: (B1, B0)
-    pxor        xmm2, xmm1                          ; entries of V_10: fold B
-    movdqu      [rdi], xmm0                         ; V_10: B
-    movdqu      [rdi + 160], xmm2                   ; V_10: K
-    add         rsp, 0x38                           ; frame
+    pclmulqdq   xmm2, xmm4, 0x00                    ; V_3 = B_2·V_1: A0·K0
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, xmm4, 0x10                    ; V_3 = B_2·V_1: A0·K1
+    movdqa      xmm0, xmm5
+    pclmulqdq   xmm0, xmm15, 0x01                   ; V_3 = B_2·V_1: A1·B0
+    movdqa      xmm1, xmm5
+    pclmulqdq   xmm1, xmm15, 0x11                   ; V_3 = B_2·V_1: A1·B1
+    pxor        xmm2, xmm0                          ; V_3 = B_2·V_1: LO += it
+    pxor        xmm3, xmm1                          ; V_3 = B_2·V_1: HI += it
+    movdqa      xmm7, xmm2
+    pclmulqdq   xmm7, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_3 = B_2·V_1: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_3 = B_2·V_1: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_3 = B_2·V_1: + HI
+    pxor        xmm7, xmm0                          ; V_3 = B_2·V_1: RES = fold(LO) + HI
+    movdqa      xmm6, xmm5
+    pclmulqdq   xmm6, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_2: B0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; entries of V_2: (B1, B0)
+    pxor        xmm6, xmm0                          ; entries of V_2: fold B
+    movdqu      [rdi + 144], xmm15                  ; V_1: B
+    movdqu      [rdi + 304], xmm4                   ; V_1: K
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, xmm6, 0x00                    ; V_4 = B_2·V_2: A0·K0
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, xmm6, 0x10                    ; V_4 = B_2·V_2: A0·K1
+    movdqa      xmm0, xmm5
+    pclmulqdq   xmm0, xmm5, 0x01                    ; V_4 = B_2·V_2: A1·B0
+    movdqa      xmm1, xmm5
+    pclmulqdq   xmm1, xmm5, 0x11                    ; V_4 = B_2·V_2: A1·B1
+    pxor        xmm2, xmm0                          ; V_4 = B_2·V_2: LO += it
+    pxor        xmm3, xmm1                          ; V_4 = B_2·V_2: HI += it
+    movdqa      xmm10, xmm2
+    pclmulqdq   xmm10, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_4 = B_2·V_2: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_4 = B_2·V_2: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_4 = B_2·V_2: + HI
+    pxor        xmm10, xmm0                         ; V_4 = B_2·V_2: RES = fold(LO) + HI
+    movdqa      xmm3, xmm7
+    pclmulqdq   xmm3, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_3: B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_3: (B1, B0)
+    pxor        xmm3, xmm0                          ; entries of V_3: fold B
+    movdqu      [rdi + 128], xmm5                   ; V_2: B
+    movdqu      [rdi + 288], xmm6                   ; V_2: K
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm4, 0x00                    ; V_5 = B_4·V_1: A0·K0
+    pclmulqdq   xmm4, xmm10, 0x01                   ; V_5 = B_4·V_1: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm15, 0x01                   ; V_5 = B_4·V_1: A1·B0
+    pclmulqdq   xmm15, xmm10, 0x11                  ; V_5 = B_4·V_1: A1·B1
+    pxor        xmm1, xmm0                          ; V_5 = B_4·V_1: LO += it
+    pxor        xmm4, xmm15                         ; V_5 = B_4·V_1: HI += it
+    movdqa      xmm9, xmm1
+    pclmulqdq   xmm9, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_5 = B_4·V_1: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_5 = B_4·V_1: (LO1, LO0)
+    pxor        xmm0, xmm4                          ; V_5 = B_4·V_1: + HI
+    pxor        xmm9, xmm0                          ; V_5 = B_4·V_1: RES = fold(LO) + HI
+    movdqa      xmm8, xmm10
+    pclmulqdq   xmm8, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_4: B0·Q'
+    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_4: (B1, B0)
+    pxor        xmm8, xmm0                          ; entries of V_4: fold B
+    movdqu      [rdi + 112], xmm7                   ; V_3: B
+    movdqu      [rdi + 272], xmm3                   ; V_3: K
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm6, 0x00                    ; V_6 = B_4·V_2: A0·K0
+    pclmulqdq   xmm6, xmm10, 0x01                   ; V_6 = B_4·V_2: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm5, 0x01                    ; V_6 = B_4·V_2: A1·B0
+    pclmulqdq   xmm5, xmm10, 0x11                   ; V_6 = B_4·V_2: A1·B1
+    pxor        xmm1, xmm0                          ; V_6 = B_4·V_2: LO += it
+    pxor        xmm6, xmm5                          ; V_6 = B_4·V_2: HI += it
+    movdqa      xmm2, xmm1
+    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_6 = B_4·V_2: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_6 = B_4·V_2: (LO1, LO0)
+    pxor        xmm0, xmm6                          ; V_6 = B_4·V_2: + HI
+    pxor        xmm2, xmm0                          ; V_6 = B_4·V_2: RES = fold(LO) + HI
+    movdqa      xmm6, xmm9
+    pclmulqdq   xmm6, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_5: B0·Q'
+    pshufd      xmm0, xmm9, 0x4e                    ; entries of V_5: (B1, B0)
+    pxor        xmm6, xmm0                          ; entries of V_5: fold B
+    movdqu      [rdi + 96], xmm10                   ; V_4: B
+    movdqu      [rdi + 256], xmm8                   ; V_4: K
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm3, 0x00                    ; V_7 = B_4·V_3: A0·K0
+    pclmulqdq   xmm3, xmm10, 0x01                   ; V_7 = B_4·V_3: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm7, 0x01                    ; V_7 = B_4·V_3: A1·B0
+    pclmulqdq   xmm7, xmm10, 0x11                   ; V_7 = B_4·V_3: A1·B1
+    pxor        xmm1, xmm0                          ; V_7 = B_4·V_3: LO += it
+    pxor        xmm3, xmm7                          ; V_7 = B_4·V_3: HI += it
+    movdqa      xmm4, xmm1
+    pclmulqdq   xmm4, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_7 = B_4·V_3: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_7 = B_4·V_3: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_7 = B_4·V_3: + HI
+    pxor        xmm4, xmm0                          ; V_7 = B_4·V_3: RES = fold(LO) + HI
+    movdqa      xmm11, xmm2
+    pclmulqdq   xmm11, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_6: B0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; entries of V_6: (B1, B0)
+    pxor        xmm11, xmm0                         ; entries of V_6: fold B
+    movdqu      [rdi + 80], xmm9                    ; V_5: B
+    movdqu      [rdi + 240], xmm6                   ; V_5: K
+    movdqa      xmm3, xmm10
+    pclmulqdq   xmm3, xmm8, 0x00                    ; V_8 = B_4·V_4: A0·K0
+    pclmulqdq   xmm8, xmm10, 0x01                   ; V_8 = B_4·V_4: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm10, 0x01                   ; V_8 = B_4·V_4: A1·B0
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm10, 0x11                   ; V_8 = B_4·V_4: A1·B1
+    pxor        xmm3, xmm0                          ; V_8 = B_4·V_4: LO += it
+    pxor        xmm8, xmm1                          ; V_8 = B_4·V_4: HI += it
+    movdqa      xmm1, xmm3
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_8 = B_4·V_4: LO0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; V_8 = B_4·V_4: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; V_8 = B_4·V_4: + HI
+    pxor        xmm1, xmm0                          ; V_8 = B_4·V_4: RES = fold(LO) + HI
+    movdqa      xmm3, xmm4
+    pclmulqdq   xmm3, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_7: B0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; entries of V_7: (B1, B0)
+    pxor        xmm3, xmm0                          ; entries of V_7: fold B
+    movdqu      [rdi + 64], xmm2                    ; V_6: B
+    movdqu      [rdi + 224], xmm11                  ; V_6: K
+    movdqa      xmm5, xmm10
+    pclmulqdq   xmm5, xmm6, 0x00                    ; V_9 = B_4·V_5: A0·K0
+    pclmulqdq   xmm6, xmm10, 0x01                   ; V_9 = B_4·V_5: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm9, 0x01                    ; V_9 = B_4·V_5: A1·B0
+    pclmulqdq   xmm9, xmm10, 0x11                   ; V_9 = B_4·V_5: A1·B1
+    pxor        xmm5, xmm0                          ; V_9 = B_4·V_5: LO += it
+    pxor        xmm6, xmm9                          ; V_9 = B_4·V_5: HI += it
+    movdqa      xmm7, xmm5
+    pclmulqdq   xmm7, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_9 = B_4·V_5: LO0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; V_9 = B_4·V_5: (LO1, LO0)
+    pxor        xmm0, xmm6                          ; V_9 = B_4·V_5: + HI
+    pxor        xmm7, xmm0                          ; V_9 = B_4·V_5: RES = fold(LO) + HI
+    movdqa      xmm5, xmm1
+    pclmulqdq   xmm5, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_8: B0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; entries of V_8: (B1, B0)
+    pxor        xmm5, xmm0                          ; entries of V_8: fold B
+    movdqu      [rdi + 48], xmm4                    ; V_7: B
+    movdqu      [rdi + 208], xmm3                   ; V_7: K
+    movdqa      xmm3, xmm10
+    pclmulqdq   xmm3, xmm11, 0x00                   ; V_10 = B_4·V_6: A0·K0
+    pclmulqdq   xmm11, xmm10, 0x01                  ; V_10 = B_4·V_6: A0·K1
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm2, 0x01                    ; V_10 = B_4·V_6: A1·B0
+    pclmulqdq   xmm10, xmm2, 0x11                   ; V_10 = B_4·V_6: A1·B1
+    pxor        xmm3, xmm0                          ; V_10 = B_4·V_6: LO += it
+    pxor        xmm11, xmm10                        ; V_10 = B_4·V_6: HI += it
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; V_10 = B_4·V_6: LO0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; V_10 = B_4·V_6: (LO1, LO0)
+    pxor        xmm0, xmm11                         ; V_10 = B_4·V_6: + HI
+    pxor        xmm2, xmm0                          ; V_10 = B_4·V_6: RES = fold(LO) + HI
+    movdqa      xmm3, xmm7
+    pclmulqdq   xmm3, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_9: B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_9: (B1, B0)
+    pxor        xmm3, xmm0                          ; entries of V_9: fold B
+    movdqu      [rdi + 32], xmm1                    ; V_8: B
+    movdqu      [rdi + 192], xmm5                   ; V_8: K
+    movdqu      [rdi + 16], xmm7                    ; V_9: B
+    movdqu      [rdi + 176], xmm3                   ; V_9: K
+    movdqa      xmm1, xmm2
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; entries of V_10: B0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; entries of V_10: (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_10: fold B
+    movdqu      [rdi], xmm2                         ; V_10: B
+    movdqu      [rdi + 160], xmm1                   ; V_10: K
+    add         rsp, 0x58                           ; frame
     ret
 .end:
 

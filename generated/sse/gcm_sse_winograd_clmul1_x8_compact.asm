@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r10 rdx, 32 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 rdx, 16 bytes of stack; see each function
 ; cpu        aesni pclmulqdq sse2 sse4_1 ssse3
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      197 instructions: clmul 13, load 22, other 93, shuffle 13, store 11, xor 45
+; group      194 instructions: clmul 13, load 20, other 95, shuffle 13, store 8, xor 45
 ;
 ; ctx        688 bytes, aligned to 16; only init writes it
 ;            16 bytes for each power, H^9 first: C1 from byte 0, C2 from byte 144, R from byte 288; round keys from byte 432
@@ -289,25 +289,21 @@ gcm_sse_winograd_clmul1_x8_compact_init:
 
 ; void gcm_sse_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 24 bytes, 1 spill slots; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10, 16 bytes of stack
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
+;   secrets may remain in xmm0-15, r10
 global gcm_sse_winograd_clmul1_x8_compact_encrypt:function (gcm_sse_winograd_clmul1_x8_compact_encrypt.end - gcm_sse_winograd_clmul1_x8_compact_encrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_encrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    sub         rsp, 0x10                           ; frame
     mov         eax, 0x01                           ; how it was entered
 .entered:
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm0, [rdx]                         ; X, bytes as in memory
-    movdqu      [rsp], xmm0                         ; spill
-    movdqa      xmm0, [rsp]                         ; reload
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
-    movdqu      [rsp], xmm0                         ; spill
-    movdqu      xmm15, [rsi]                        ; counter block
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
     mov         r11, rcx                            ; what is hashed
@@ -315,36 +311,36 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     cmp         rax, 0x00
     je          .turn
     mov         r11, r8
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .turn
 .group:
     mov         r10d, 0x00
 .turn:
-    movdqa      xmm7, xmm15
+    movdqa      xmm6, xmm14
+    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm7, xmm14
     pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm8, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm8, xmm14
     pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm9, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm9, xmm14
     pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm10, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm10, xmm14
     pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm11, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm11, xmm14
     pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm12, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm12, xmm14
     pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm13, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm13, xmm14
     pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm14, xmm15
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqu      xmm0, [rdi + 432]                   ; k_0
+    pxor        xmm6, xmm0                          ; + k_0
     pxor        xmm7, xmm0                          ; + k_0
     pxor        xmm8, xmm0                          ; + k_0
     pxor        xmm9, xmm0                          ; + k_0
@@ -352,15 +348,14 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     pxor        xmm11, xmm0                         ; + k_0
     pxor        xmm12, xmm0                         ; + k_0
     pxor        xmm13, xmm0                         ; + k_0
-    pxor        xmm14, xmm0                         ; + k_0
+    pxor        xmm3, xmm3
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
-    pxor        xmm6, xmm6
     mov         ebx, 0x10                           ; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
     movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -368,22 +363,10 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
-    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     cmp         r10, 0x01
-    je          .cipher_alone
+    je          .alone_0
     movdqu      xmm0, [r11 + rbx + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm3, [r11 + rbx + 32]              ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
     pxor        xmm1, [rdi + rbx + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
@@ -391,25 +374,40 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rbx + 48]              ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rbx + 192]             ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
-.cipher_alone:
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+.alone_0:
+    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    cmp         r10, 0x01
+    je          .alone_1
+    movdqu      xmm0, [r11 + rbx + 32]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + rbx + 48]              ; T = A + C1
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdi + rbx + 192]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+.alone_1:
     add         rbx, 0x20
     cmp         rbx, 0x70
     jb          .pairs
 .after_pairs:
     movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -417,52 +415,48 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     add         rbx, 0x10
     cmp         r10, 0x01
     je          .nothing_hashed
-    movdqu      xmm3, [r11]                         ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm1, [r11]                         ; C, bytes as in memory
+    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm3, [rsp]                         ; A = X + C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]                    ; T = A + C1
+    pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pxor        xmm2, [rdi + 32]                    ; T = A + C1
+    movdqa      xmm15, xmm0
+    pxor        xmm15, [rdi + 176]                  ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm15, xmm15, 0x10                  ; U0·U1
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm2                          ; LO += it
+    pxor        xmm5, xmm15                         ; HI += it
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
-    pxor        xmm5, xmm4                          ; LO += S
-    pxor        xmm6, xmm4                          ; HI += S
-    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
-    movdqu      [rsp], xmm5                         ; spill
-    movdqa      xmm0, [rsp]                         ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp], xmm0                         ; spill
-    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm6                          ; + HI
-    movdqa      xmm1, [rsp]                         ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1                         ; spill
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm3, xmm1                          ; S += it
+    pxor        xmm4, xmm0                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+    pxor        xmm4, xmm3                          ; LO += S
+    pxor        xmm5, xmm3                          ; HI += S
+    pxor        xmm5, [rdi + 304]                   ; HI minus the key terms
+    movdqa      xmm15, xmm4
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm5                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
     add         r11, 0x80
 .nothing_hashed:
     mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
 .cipher:
     movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -470,8 +464,8 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     movdqu      xmm0, [rdi + rbx + 448]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -479,7 +473,6 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     add         rbx, 0x20
     cmp         r10, rbx
     ja          .cipher
@@ -487,49 +480,49 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     movdqu      xmm0, [rdi + rbx + 432]             ; k_i
     movdqu      xmm1, [rcx]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm7, xmm1                          ; last round: the other text
-    movdqu      [r8], xmm7                          ; written
+    aesenclast  xmm6, xmm1                          ; last round: the other text
+    movdqu      [r8], xmm6                          ; written
     movdqu      xmm1, [rcx + 16]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm8, xmm1                          ; last round: the other text
-    movdqu      [r8 + 16], xmm8                     ; written
+    aesenclast  xmm7, xmm1                          ; last round: the other text
+    movdqu      [r8 + 16], xmm7                     ; written
     movdqu      xmm1, [rcx + 32]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm9, xmm1                          ; last round: the other text
-    movdqu      [r8 + 32], xmm9                     ; written
+    aesenclast  xmm8, xmm1                          ; last round: the other text
+    movdqu      [r8 + 32], xmm8                     ; written
     movdqu      xmm1, [rcx + 48]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm10, xmm1                         ; last round: the other text
-    movdqu      [r8 + 48], xmm10                    ; written
+    aesenclast  xmm9, xmm1                          ; last round: the other text
+    movdqu      [r8 + 48], xmm9                     ; written
     movdqu      xmm1, [rcx + 64]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm11, xmm1                         ; last round: the other text
-    movdqu      [r8 + 64], xmm11                    ; written
+    aesenclast  xmm10, xmm1                         ; last round: the other text
+    movdqu      [r8 + 64], xmm10                    ; written
     movdqu      xmm1, [rcx + 80]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm12, xmm1                         ; last round: the other text
-    movdqu      [r8 + 80], xmm12                    ; written
+    aesenclast  xmm11, xmm1                         ; last round: the other text
+    movdqu      [r8 + 80], xmm11                    ; written
     movdqu      xmm1, [rcx + 96]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm13, xmm1                         ; last round: the other text
-    movdqu      [r8 + 96], xmm13                    ; written
+    aesenclast  xmm12, xmm1                         ; last round: the other text
+    movdqu      [r8 + 96], xmm12                    ; written
     movdqu      xmm1, [rcx + 112]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm14, xmm1                         ; last round: the other text
-    movdqu      [r8 + 112], xmm14                   ; written
+    aesenclast  xmm13, xmm1                         ; last round: the other text
+    movdqu      [r8 + 112], xmm13                   ; written
     add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
     jae         .group
 .after_group:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .rest
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
     mov         r10d, 0x10                          ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
     movdqu      xmm0, [r11 + r10 + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -559,46 +552,43 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     cmp         r10, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm3, [r11]                         ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm1, [r11]                         ; C, bytes as in memory
+    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm3, [rsp]                         ; A = X + C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]                    ; T = A + C1
+    pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pxor        xmm2, [rdi + 32]                    ; T = A + C1
+    movdqa      xmm3, xmm0
+    pxor        xmm3, [rdi + 176]                   ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
     pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
+    pxor        xmm5, xmm2                          ; LO += it
+    pxor        xmm6, xmm3                          ; HI += it
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm1                          ; S += it
     pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm6, xmm2                          ; HI += it
     pxor        xmm5, xmm4                          ; LO += S
     pxor        xmm6, xmm4                          ; HI += S
     pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
-    movdqu      [rsp], xmm5                         ; spill
-    movdqa      xmm0, [rsp]                         ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp], xmm0                         ; spill
+    movdqa      xmm15, xmm5
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm6                          ; + HI
-    movdqa      xmm1, [rsp]                         ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1                         ; spill
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .rest:
     movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .hashed_all
     lea         r10, [r9 + 15]
@@ -619,9 +609,8 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    movdqa      xmm5, xmm15
+    movdqa      xmm5, xmm14
     pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
     movdqu      xmm2, [rdi + 432]                   ; k_0
     pxor        xmm5, xmm2                          ; + k_0
@@ -647,7 +636,6 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     movdqu      xmm6, [rcx]                         ; text
     pxor        xmm5, xmm6                          ; the other text
     movdqu      [r8], xmm5                          ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .block_chosen
     movdqa      xmm6, xmm5
@@ -667,6 +655,7 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
     psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
     punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .partial_padded
 .partial_under8:
     cmp         r9, 0x04
@@ -686,21 +675,21 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     movzx       r10d, byte [rcx]                    ; byte 0
     movq        xmm6, r10
     movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm3, r10
+    movq        xmm2, r10
     mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
-    movq        xmm2, r11
-    psllq       xmm3, xmm2                          ; into place
+    movq        xmm3, r11
+    psllq       xmm2, xmm3                          ; into place
     mov         r11, r9
     sub         r11, 0x01
     movzx       r10d, byte [rcx + r11]              ; byte r - 1
     movq        xmm4, r10
     mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
-    movq        xmm2, r11
-    psllq       xmm4, xmm2                          ; into place
+    movq        xmm3, r11
+    psllq       xmm4, xmm3                          ; into place
     mov         r10d, 0x00                          ; no byte stays
-    por         xmm6, xmm3
+    por         xmm6, xmm2
     por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
     pxor        xmm5, xmm6                          ; the other text
@@ -716,7 +705,7 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
 .partial_stored_8:
     mov         r10, r9
     and         r10, 0x04
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x00
     je          .partial_stored_4
     movd        [r11], xmm2                         ; 4 of its bytes
@@ -751,9 +740,8 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     mov         r9d, 0x10
 .hashed:
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm6, [rsp]                         ; A = X + C
-    pxor        xmm2, xmm2                          ; X counts once
-    movdqu      [rsp], xmm2                         ; spill
+    pxor        xmm6, xmm15                         ; A = X + C
+    pxor        xmm15, xmm15                        ; X counts once
     movdqa      xmm2, xmm6
     pxor        xmm2, [rbx]                         ; T = A + C1
     movdqa      xmm3, xmm6
@@ -768,8 +756,7 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     cmp         r9, 0x00
     jne         .block
 .after_block:
@@ -777,47 +764,38 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     pxor        xmm8, xmm7                          ; LO += S
     pxor        xmm9, xmm7                          ; HI += S
     pxor        xmm9, xmm1                          ; HI minus the key terms
-    movdqu      [rsp], xmm8                         ; spill
-    movdqa      xmm0, [rsp]                         ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp], xmm0                         ; spill
+    movdqa      xmm15, xmm8
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm8, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm9                          ; + HI
-    movdqa      xmm1, [rsp]                         ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1                         ; spill
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .hashed_all:
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    movdqu      [rsi], xmm15                        ; counter block
-    movdqa      xmm0, [rsp]                         ; reload
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
-    movdqu      [rsp], xmm0                         ; spill
-    movdqa      xmm0, [rsp]                         ; reload
-    movdqu      [rdx], xmm0                         ; X
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    add         rsp, 0x10                           ; frame
     pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm_sse_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 24 bytes, 1 spill slots; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10, 16 bytes of stack
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
+;   secrets may remain in xmm0-15, r10
 global gcm_sse_winograd_clmul1_x8_compact_decrypt:function (gcm_sse_winograd_clmul1_x8_compact_decrypt.end - gcm_sse_winograd_clmul1_x8_compact_decrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    sub         rsp, 0x10                           ; frame
     mov         eax, 0x00                           ; how it was entered
     jmp         gcm_sse_winograd_clmul1_x8_compact_encrypt.entered
 .end:
 
 ; int gcm_sse_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 72 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 32 bytes of stack
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_seal:function (gcm_sse_winograd_clmul1_x8_compact_seal.end - gcm_sse_winograd_clmul1_x8_compact_seal)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_seal:
@@ -827,10 +805,10 @@ gcm_sse_winograd_clmul1_x8_compact_seal:
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
     push        r14                                 ; callee-saved
-    sub         rsp, 0x20                           ; frame
-    mov         r14, [rsp + 80]                     ; len, from the stack
-    mov         r13, [rsp + 88]                     ; out, from the stack
-    mov         rax, [rsp + 96]                     ; tag, from the stack
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10d, 0x00                          ; no parameter of this function
     mov         r11d, 0x01                          ; how it was entered
     jmp         gcm_sse_winograd_clmul1_x8_compact_open.entered
@@ -838,8 +816,8 @@ gcm_sse_winograd_clmul1_x8_compact_seal:
 
 ; int gcm_sse_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
-;   stack 72 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 32 bytes of stack
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_open:function (gcm_sse_winograd_clmul1_x8_compact_open.end - gcm_sse_winograd_clmul1_x8_compact_open)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_open:
@@ -849,11 +827,11 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
     push        r14                                 ; callee-saved
-    sub         rsp, 0x20                           ; frame
-    mov         r14, [rsp + 80]                     ; len, from the stack
-    mov         r13, [rsp + 88]                     ; out, from the stack
-    mov         rax, [rsp + 96]                     ; tag, from the stack
-    mov         r10, [rsp + 104]                    ; tag_len, from the stack
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    mov         r10, [rsp + 88]                     ; tag_len, from the stack
     mov         r11d, 0x00                          ; how it was entered
 .entered:
     cmp         rdx, 0x00
@@ -883,10 +861,10 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .begin:
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm15, [rsi]                        ; IV, bytes 0..7
+    movq        xmm14, [rsi]                        ; IV, bytes 0..7
     movd        xmm0, [rsi + 8]                     ; bytes 8..11
-    punpcklqdq  xmm15, xmm0                         ; IV
-    por         xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_first_number]  ; IV || 1
+    punpcklqdq  xmm14, xmm0                         ; IV
+    por         xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     mov         r12, rdx
@@ -953,17 +931,17 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movzx       ebx, byte [rsi]                     ; byte 0
     movq        xmm3, rbx
     movzx       ebx, byte [rsi + rbp]               ; byte r >> 1
-    movq        xmm1, rbx
+    movq        xmm0, rbx
     shl         rbp, 0x03
-    movq        xmm0, rbp
-    psllq       xmm1, xmm0                          ; into place
+    movq        xmm1, rbp
+    psllq       xmm0, xmm1                          ; into place
     sub         r12, 0x01
     movzx       esi, byte [rsi + r12]               ; byte r - 1
     movq        xmm2, rsi
     shl         r12, 0x03
-    movq        xmm0, r12
-    psllq       xmm2, xmm0                          ; into place
-    por         xmm3, xmm1
+    movq        xmm1, r12
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm3, xmm0
     por         xmm3, xmm2                          ; C_last, zero-padded
 .iv_padded:
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -997,15 +975,15 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm0, xmm4                          ; LO += S
     pxor        xmm1, xmm4                          ; HI += S
     pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
-    movdqa      xmm15, xmm0
-    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqa      xmm14, xmm0
+    pclmulqdq   xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm1                          ; + HI
-    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; J_0
+    pxor        xmm14, xmm0                         ; RES = fold(LO) + HI
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; J_0
 .iv_ready:
     movdqu      xmm1, [rdi + 432]                   ; E_K(J_0): k_0
-    pxor        xmm1, xmm15                         ; E_K(J_0): + k_0
+    pxor        xmm1, xmm14                         ; E_K(J_0): + k_0
     mov         esi, 0x10                           ; E_K(J_0): place of k_1, from k_0
     movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
     aesenc      xmm1, xmm0                          ; E_K(J_0): round i
@@ -1023,41 +1001,33 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
     aesenclast  xmm1, xmm0                          ; E_K(J_0): last round
     movdqu      [rsp], xmm1                         ; E_K(J_0), put aside
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counter
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counter
     mov         rbx, r8
-    pxor        xmm0, xmm0
-    movdqu      [rsp + 16], xmm0                    ; spill
+    pxor        xmm15, xmm15
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_short
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_whole:
     movdqu      xmm0, [rcx]                         ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; A = X + C
-    movdqu      [rsp + 16], xmm1                    ; spill
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, [rdi + 128]                   ; T = A + C1
-    movdqa      xmm2, [rsp + 16]                    ; reload
-    pxor        xmm2, [rdi + 272]                   ; U = A + C2
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rsp + 16], 0x10              ; A0·A1
-    movdqu      [rsp + 16], xmm0                    ; spill
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm1, [rsp + 16]                    ; LO += S
-    pxor        xmm2, [rsp + 16]                    ; HI += S
-    pxor        xmm2, [rdi + 416]                   ; HI minus the key terms
-    movdqu      [rsp + 16], xmm1                    ; spill
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp + 16], xmm0                    ; spill
-    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm2                          ; + HI
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm0                         ; A = X + C
+    movdqa      xmm0, xmm15
+    pxor        xmm0, [rdi + 128]                   ; T = A + C1
+    movdqa      xmm1, xmm15
+    pxor        xmm1, [rdi + 272]                   ; U = A + C2
+    pclmulqdq   xmm15, xmm15, 0x10                  ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm0, xmm15                         ; LO += S
+    pxor        xmm1, xmm15                         ; HI += S
+    pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
+    movdqa      xmm15, xmm0
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
     add         rcx, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
@@ -1096,48 +1066,39 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movzx       edx, byte [rcx]                     ; byte 0
     movq        xmm3, rdx
     movzx       edx, byte [rcx + rsi]               ; byte r >> 1
-    movq        xmm1, rdx
+    movq        xmm0, rdx
     shl         rsi, 0x03
-    movq        xmm0, rsi
-    psllq       xmm1, xmm0                          ; into place
+    movq        xmm1, rsi
+    psllq       xmm0, xmm1                          ; into place
     sub         rbx, 0x01
     movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm2, rcx
     shl         rbx, 0x03
-    movq        xmm0, rbx
-    psllq       xmm2, xmm0                          ; into place
-    por         xmm3, xmm1
+    movq        xmm1, rbx
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm3, xmm0
     por         xmm3, xmm2                          ; C_last, zero-padded
 .aad_padded:
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pxor        xmm0, xmm3                          ; A = X + C
-    movdqu      [rsp + 16], xmm0                    ; spill
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, [rdi + 128]                   ; T = A + C1
-    movdqa      xmm2, [rsp + 16]                    ; reload
-    pxor        xmm2, [rdi + 272]                   ; U = A + C2
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rsp + 16], 0x10              ; A0·A1
-    movdqu      [rsp + 16], xmm0                    ; spill
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm1, [rsp + 16]                    ; LO += S
-    pxor        xmm2, [rsp + 16]                    ; HI += S
-    pxor        xmm2, [rdi + 416]                   ; HI minus the key terms
-    movdqu      [rsp + 16], xmm1                    ; spill
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp + 16], xmm0                    ; spill
-    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm2                          ; + HI
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm3                         ; A = X + C
+    movdqa      xmm0, xmm15
+    pxor        xmm0, [rdi + 128]                   ; T = A + C1
+    movdqa      xmm1, xmm15
+    pxor        xmm1, [rdi + 272]                   ; U = A + C2
+    pclmulqdq   xmm15, xmm15, 0x10                  ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm0, xmm15                         ; LO += S
+    pxor        xmm1, xmm15                         ; HI += S
+    pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
+    movdqa      xmm15, xmm0
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x80
     jb          .rest
     mov         rdx, r9                             ; what is hashed
@@ -1146,36 +1107,39 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     je          .turn
     mov         rdx, rbx
     jmp         .turn
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
-    movdqa      xmm7, xmm15
+    movdqa      xmm6, xmm14
+    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm7, xmm14
     pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm8, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm8, xmm14
     pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm9, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm9, xmm14
     pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm10, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm10, xmm14
     pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm11, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm11, xmm14
     pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm12, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm12, xmm14
     pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm13, xmm15
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqa      xmm13, xmm14
     pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm14, xmm15
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqu      xmm0, [rdi + 432]                   ; k_0
+    pxor        xmm6, xmm0                          ; + k_0
     pxor        xmm7, xmm0                          ; + k_0
     pxor        xmm8, xmm0                          ; + k_0
     pxor        xmm9, xmm0                          ; + k_0
@@ -1183,16 +1147,16 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm11, xmm0                         ; + k_0
     pxor        xmm12, xmm0                         ; + k_0
     pxor        xmm13, xmm0                         ; + k_0
-    pxor        xmm14, xmm0                         ; + k_0
+    pxor        xmm3, xmm3
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
-    pxor        xmm6, xmm6
     mov         esi, 0x10                           ; place of k_1, from k_0
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
     movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -1200,22 +1164,10 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
-    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     cmp         rcx, 0x01
-    je          .cipher_alone
+    je          .alone_0
     movdqu      xmm0, [rdx + rsi + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm3, [rdx + rsi + 32]              ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
     pxor        xmm1, [rdi + rsi + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
@@ -1223,25 +1175,40 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rsi + 48]              ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rsi + 192]             ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
-.cipher_alone:
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+.alone_0:
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    cmp         rcx, 0x01
+    je          .alone_1
+    movdqu      xmm0, [rdx + rsi + 32]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + rsi + 48]              ; T = A + C1
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdi + rsi + 192]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm1                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+.alone_1:
     add         rsi, 0x20
     cmp         rsi, 0x70
     jb          .pairs
 .after_pairs:
     movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -1249,53 +1216,48 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     add         rsi, 0x10
     cmp         rcx, 0x01
     je          .nothing_hashed
-    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm3, [rsp + 16]                    ; A = X + C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]                    ; T = A + C1
+    pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pxor        xmm2, [rdi + 32]                    ; T = A + C1
+    movdqa      xmm15, xmm0
+    pxor        xmm15, [rdi + 176]                  ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm15, xmm15, 0x10                  ; U0·U1
+    pxor        xmm3, xmm0                          ; S += it
+    pxor        xmm4, xmm2                          ; LO += it
+    pxor        xmm5, xmm15                         ; HI += it
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
-    pxor        xmm5, xmm4                          ; LO += S
-    pxor        xmm6, xmm4                          ; HI += S
-    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
-    movdqu      [rsp + 16], xmm5                    ; spill
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp + 16], xmm0                    ; spill
-    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm6                          ; + HI
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm3, xmm1                          ; S += it
+    pxor        xmm4, xmm0                          ; LO += it
+    pxor        xmm5, xmm2                          ; HI += it
+    pxor        xmm4, xmm3                          ; LO += S
+    pxor        xmm5, xmm3                          ; HI += S
+    pxor        xmm5, [rdi + 304]                   ; HI minus the key terms
+    movdqa      xmm15, xmm4
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm5                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
     add         rdx, 0x80
 .nothing_hashed:
     mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .cipher:
     movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -1303,8 +1265,8 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
     aesenc      xmm9, xmm0                          ; round i
@@ -1312,7 +1274,6 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    aesenc      xmm14, xmm0                         ; round i
     add         rsi, 0x20
     cmp         rcx, rsi
     ja          .cipher
@@ -1320,49 +1281,49 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     movdqu      xmm1, [r9]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm7, xmm1                          ; last round: the other text
-    movdqu      [rbx], xmm7                         ; written
+    aesenclast  xmm6, xmm1                          ; last round: the other text
+    movdqu      [rbx], xmm6                         ; written
     movdqu      xmm1, [r9 + 16]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm8, xmm1                          ; last round: the other text
-    movdqu      [rbx + 16], xmm8                    ; written
+    aesenclast  xmm7, xmm1                          ; last round: the other text
+    movdqu      [rbx + 16], xmm7                    ; written
     movdqu      xmm1, [r9 + 32]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm9, xmm1                          ; last round: the other text
-    movdqu      [rbx + 32], xmm9                    ; written
+    aesenclast  xmm8, xmm1                          ; last round: the other text
+    movdqu      [rbx + 32], xmm8                    ; written
     movdqu      xmm1, [r9 + 48]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm10, xmm1                         ; last round: the other text
-    movdqu      [rbx + 48], xmm10                   ; written
+    aesenclast  xmm9, xmm1                          ; last round: the other text
+    movdqu      [rbx + 48], xmm9                    ; written
     movdqu      xmm1, [r9 + 64]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm11, xmm1                         ; last round: the other text
-    movdqu      [rbx + 64], xmm11                   ; written
+    aesenclast  xmm10, xmm1                         ; last round: the other text
+    movdqu      [rbx + 64], xmm10                   ; written
     movdqu      xmm1, [r9 + 80]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm12, xmm1                         ; last round: the other text
-    movdqu      [rbx + 80], xmm12                   ; written
+    aesenclast  xmm11, xmm1                         ; last round: the other text
+    movdqu      [rbx + 80], xmm11                   ; written
     movdqu      xmm1, [r9 + 96]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm13, xmm1                         ; last round: the other text
-    movdqu      [rbx + 96], xmm13                   ; written
+    aesenclast  xmm12, xmm1                         ; last round: the other text
+    movdqu      [rbx + 96], xmm12                   ; written
     movdqu      xmm1, [r9 + 112]
     pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm14, xmm1                         ; last round: the other text
-    movdqu      [rbx + 112], xmm14                  ; written
+    aesenclast  xmm13, xmm1                         ; last round: the other text
+    movdqu      [rbx + 112], xmm13                  ; written
     add         r9, 0x80                            ; next group
     add         rbx, 0x80
     sub         rbp, 0x80
     cmp         rbp, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .rest
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
     mov         ecx, 0x10                           ; place of k_1, from k_0
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
     movdqu      xmm0, [rdx + rcx + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -1392,43 +1353,39 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     cmp         rcx, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm3, [rsp + 16]                    ; A = X + C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]                    ; T = A + C1
+    pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pxor        xmm2, [rdi + 32]                    ; T = A + C1
+    movdqa      xmm3, xmm0
+    pxor        xmm3, [rdi + 176]                   ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
     pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
+    pxor        xmm5, xmm2                          ; LO += it
+    pxor        xmm6, xmm3                          ; HI += it
+    movdqa      xmm0, xmm1
     pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm1                          ; S += it
     pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm6, xmm2                          ; HI += it
     pxor        xmm5, xmm4                          ; LO += S
     pxor        xmm6, xmm4                          ; HI += S
     pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
-    movdqu      [rsp + 16], xmm5                    ; spill
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp + 16], xmm0                    ; spill
+    movdqa      xmm15, xmm5
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm6                          ; + HI
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .rest:
     movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
     lea         rcx, [rbp + 15]
@@ -1441,7 +1398,6 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm9, xmm9
     cmp         rbp, 0x00
     je          .written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -1453,8 +1409,9 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    movdqa      xmm5, xmm15
+    movdqa      xmm5, xmm14
     pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
     movdqu      xmm2, [rdi + 432]                   ; k_0
     pxor        xmm5, xmm2                          ; + k_0
@@ -1476,6 +1433,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .after_block_round:
     movdqu      xmm2, [rdi + rdx + 432]             ; k_i
     aesenclast  xmm5, xmm2                          ; keystream
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .partial
     movdqu      xmm6, [r9]                          ; text
@@ -1485,10 +1443,10 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     je          .block_chosen
     movdqa      xmm6, xmm5
 .block_chosen:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .hashed
 .partial:
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jb          .partial_under8
     movq        xmm6, [r9]                          ; bytes 0..7
@@ -1501,6 +1459,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
     psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
     punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .partial_padded
 .partial_under8:
     cmp         rbp, 0x04
@@ -1520,21 +1479,21 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movzx       ecx, byte [r9]                      ; byte 0
     movq        xmm6, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    movq        xmm3, rcx
+    movq        xmm2, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    movq        xmm2, rdx
-    psllq       xmm3, xmm2                          ; into place
+    movq        xmm3, rdx
+    psllq       xmm2, xmm3                          ; into place
     mov         rdx, rbp
     sub         rdx, 0x01
     movzx       ecx, byte [r9 + rdx]                ; byte r - 1
     movq        xmm4, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    movq        xmm2, rdx
-    psllq       xmm4, xmm2                          ; into place
+    movq        xmm3, rdx
+    psllq       xmm4, xmm3                          ; into place
     mov         ecx, 0x00                           ; no byte stays
-    por         xmm6, xmm3
+    por         xmm6, xmm2
     por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
     pxor        xmm5, xmm6                          ; the other text
@@ -1542,6 +1501,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     movdqa      xmm2, xmm5
     mov         rcx, rbp
     and         rcx, 0x08
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_8
     movq        [rdx], xmm2                         ; 8 of its bytes
@@ -1550,6 +1510,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .partial_stored_8:
     mov         rcx, rbp
     and         rcx, 0x04
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_4
     movd        [rdx], xmm2                         ; 4 of its bytes
@@ -1558,6 +1519,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .partial_stored_4:
     mov         rcx, rbp
     and         rcx, 0x02
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_2
     pextrw      word [rdx], xmm2, 0x00              ; 2 of its bytes
@@ -1566,6 +1528,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .partial_stored_2:
     mov         rcx, rbp
     and         rcx, 0x01
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_1
     pextrb      byte [rdx], xmm2, 0x00              ; 1 of its bytes
@@ -1582,9 +1545,8 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     mov         ebp, 0x10
 .hashed:
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm6, [rsp + 16]                    ; A = X + C
-    pxor        xmm2, xmm2                          ; X counts once
-    movdqu      [rsp + 16], xmm2                    ; spill
+    pxor        xmm6, xmm15                         ; A = X + C
+    pxor        xmm15, xmm15                        ; X counts once
     movdqa      xmm2, xmm6
     pxor        xmm2, [rsi]                         ; T = A + C1
     movdqa      xmm3, xmm6
@@ -1599,8 +1561,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     add         r9, 0x10
     add         rbx, 0x10
     sub         rbp, 0x10
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     cmp         rbp, 0x00
     jne         .block
 .after_block:
@@ -1611,7 +1572,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     shl         r8, 0x03                            ; bits
     movq        xmm2, r8
     punpcklqdq  xmm3, xmm2                          ; bits of both lengths, bytes reversed
-    pxor        xmm3, [rsp + 16]                    ; the lengths
+    pxor        xmm3, xmm15                         ; the lengths
     movdqa      xmm2, xmm3
     pxor        xmm2, [rsi]                         ; T = A + C1
     movdqa      xmm4, xmm3
@@ -1625,28 +1586,19 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm8, xmm7                          ; LO += S
     pxor        xmm9, xmm7                          ; HI += S
     pxor        xmm9, xmm1                          ; HI minus the key terms
-    movdqu      [rsp + 16], xmm8                    ; spill
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pclmulqdq   xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqa      xmm15, xmm8
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm1, xmm8, 0x4e                    ; (LO1, LO0)
     pxor        xmm1, xmm9                          ; + HI
-    movdqa      xmm2, [rsp + 16]                    ; reload
-    pxor        xmm2, xmm1                          ; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm2                    ; spill
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm1                         ; RES = fold(LO) + HI
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
     movdqu      xmm1, [rsp]                         ; E_K(J_0)
-    movdqa      xmm2, [rsp + 16]                    ; reload
-    pxor        xmm2, xmm1                          ; the tag
-    movdqu      [rsp + 16], xmm2                    ; spill
+    pxor        xmm15, xmm1                         ; the tag
     cmp         r11, 0x00
     je          .given
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    movdqu      [rax], xmm0                         ; tag
+    movdqu      [rax], xmm15                        ; tag
     mov         eax, 0x00
-    add         rsp, 0x20                           ; frame
+    add         rsp, 0x10                           ; frame
     pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
@@ -1672,31 +1624,20 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .four:
     movd        xmm3, [rax]                         ; the given tag
 .truncated:
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm3                          ; differences
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm3                         ; differences
     movq        xmm2, r10
     pxor        xmm1, xmm1
     pshufb      xmm2, xmm1                          ; r in every byte
     pcmpgtb     xmm2, xmm0                          ; ones in bytes 0..r-1
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    pand        xmm0, xmm2                          ; zero-padded
-    movdqu      [rsp + 16], xmm0                    ; spill
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    pand        xmm15, xmm2                         ; zero-padded
     jmp         .compare
 .whole:
     movdqu      xmm0, [rax]                         ; the given tag
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    pxor        xmm1, xmm0                          ; differences
-    movdqu      [rsp + 16], xmm1                    ; spill
+    pxor        xmm15, xmm0                         ; differences
 .compare:
-    pshufd      xmm0, [rsp + 16], 0x4e
-    movdqa      xmm1, [rsp + 16]                    ; reload
-    por         xmm1, xmm0                          ; all differences
-    movdqu      [rsp + 16], xmm1                    ; spill
-    movdqa      xmm0, [rsp + 16]                    ; reload
-    movq        rax, xmm0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    pshufd      xmm0, xmm15, 0x4e
+    por         xmm15, xmm0                         ; all differences
+    movq        rax, xmm15
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
@@ -1726,7 +1667,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     pextrw      word [r13], xmm0, 0x00              ; zeros
@@ -1738,7 +1679,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x20                           ; frame
+    add         rsp, 0x10                           ; frame
     pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
@@ -1747,7 +1688,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x20                           ; frame
+    add         rsp, 0x10                           ; frame
     pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
@@ -1756,7 +1697,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x20                           ; frame
+    add         rsp, 0x10                           ; frame
     pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved

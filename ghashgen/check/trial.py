@@ -106,7 +106,8 @@ def run(
             say(f"build {host} {name}")
             do(trial.configure, copy, log)
             do(trial.make, copy, log)
-        version = " ".join([version, *outputs(trial.version, ours)[0].split()])
+        told = " ".join(outputs(trial.version, ours)[0].split())
+        version = ", ".join(filter(None, [version, told]))
         say("run the host's tests")
         before = len([*lines_of(log)])
         for command in trial.tests:
@@ -121,9 +122,7 @@ def run(
         called = _called(trial, prepared, ours, log)
     cpu = cpu_model()
     where = f"{cpu}: {title_of(cpu)}"
-    return Tried(
-        *(host, version.strip(), __version__, where, tests, trial.watched, called, times, proofs)
-    )
+    return Tried(*(host, version, __version__, where, tests, trial.watched, called, times, proofs))
 
 
 @contextmanager
@@ -146,7 +145,7 @@ def _sources(
     trial: Trial, host: str, given: Path | None, scratch: Path, log: Path
 ) -> tuple[Path, str]:
     if given is not None:
-        found, version = given, str(given)
+        found, version = given, _version(given)
     elif trial.package:
         found, version = debian.source_of(trial.package, scratch, log)
         version = f"{trial.package} {version}, Debian's sources"
@@ -163,6 +162,15 @@ def _sources(
             "name the folder of its sources with --source",
         )
     return found, version
+
+
+def _version(folder: Path) -> str:
+    """Return a checkout's commit, or a folder's name: its path would name somebody's machine."""
+    if not (folder / ".git").exists():
+        return folder.resolve().name
+    require_programs({"git": "git"})
+    told = outputs(["git", "describe", "--tags", "--always", "--dirty"], folder)[0]
+    return f"checkout {told.strip()}"
 
 
 def _edit(path: Path, edit: Edit) -> None:

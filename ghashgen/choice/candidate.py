@@ -71,8 +71,12 @@ class Candidate:
         """Size of all its functions in bytes."""
         return sum(self.entry.code_bytes.values())
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.name, self.abi))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @cached_property
     def measured_as(self) -> str:

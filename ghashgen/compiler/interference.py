@@ -88,7 +88,12 @@ class Interference:
         """Return the classes that interfere with the class of `reg`."""
         self._mirror()
         edges = self._edges[self._root(self._numbers[reg])]
-        return {self._reg(root) for root in {self._root(number) for number in bits_of(edges)}}
+        found = set()
+        while edges:
+            root = self._root(next(bits_of(edges)))
+            edges &= ~self._members[root]
+            found.add(self._reg(root))
+        return found
 
     def _mirror(self) -> None:
         """Record every edge at both of its ends; merging preserves this."""

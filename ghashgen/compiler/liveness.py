@@ -60,7 +60,8 @@ class RegisterSet(Set[Reg]):
         return bool(number >= 0 and self.bits >> number & 1)
 
     def __iter__(self) -> Iterator[Reg]:
-        return (reg for reg, number in self._numbers.items() if self.bits >> number & 1)
+        registers = tuple(self._numbers)
+        return (registers[number] for number in bits_of(self.bits))
 
     def __len__(self) -> int:
         return self.bits.bit_count()

@@ -343,6 +343,10 @@ class Builder:
         """Record lane l + `lanes` in lane l, zeros at the top."""
         return self._vec("lanes_down", a, 2 * lanes, note=note)
 
+    def lanes_joined(self, a: VReg, above: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane l + `lanes` in lane l; lanes of `above` follow those of `a`."""
+        return self._vec("lanes_joined", a, above, 2 * lanes, note=note)
+
     def lanes_up(self, a: VReg, lanes: int, note: str = "") -> VReg:
         """Record lane l - `lanes` in lane l, zeros at the bottom."""
         return self._vec("lanes_up", a, 2 * (self.lanes_of(a) - lanes), note=note)

@@ -331,6 +331,7 @@ CODES: Mapping[str, Code] = {
     "insert_lane": Code("wrri", "a with lane i replaced by b"),
     "spread_lane": Code("wr", "lane 0 in every lane"),
     "lanes_down": Code("wri", "a >> 64·i across lanes, zeros enter at the top"),
+    "lanes_joined": Code("wrri", "b above a, both >> 64·i across lanes: lanes of b enter there"),
     "lanes_up": Code("wri", "the register above 0, both >> 64·i across lanes: lanes enter lower"),
     "take_lane": Code("wri", "lane i"),
     "pick_lanes": Code("wrri", "lanes of a below, of b above; two bits of i choose each"),

@@ -7,7 +7,7 @@ axes are checked against its family's.
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -243,10 +243,19 @@ def read(folder: Path) -> Manifest | None:
     path = folder / NAME
     if not path.exists():
         return None
-    found = _FILE.read(path)
+    found, inside = _read(path, _FILE.content_of(path), tuple(families())), folder.resolve()
     for i, entry in enumerate(found.kernels):
-        if not (folder / entry.file).resolve().is_relative_to(folder.resolve()):
+        if not (folder / entry.file).resolve().is_relative_to(inside):
             raise _FILE.refuse(path, f"kernels[{i}].file: {entry.file} lies outside the folder")
+    return found
+
+
+# The families are an argument, so that one that joins later is found.
+@lru_cache(maxsize=16)
+def _read(path: Path, data: bytes, known: tuple[str, ...]) -> Manifest:
+    del known
+    found = _FILE.parse(data, str(path))
+    for i, entry in enumerate(found.kernels):
         # Each may also be a host's.
         if len(_bases(entry.symbols)) != 1 and _bases(entry.symbols) != [*entry.symbols.values()]:
             raise _FILE.refuse(path, f"kernels[{i}].symbols: not one name, and a function each")

@@ -20,12 +20,14 @@ GOALS = (
     ("go", "crypto/cipher", (16, 64, 256, 1024, 1536, 4096, 16384), ONCE, 4.0),
     ("rust", "ring", (64, 256, 1024, 1536, 4096, 16384), ONCE, 2.0),
     ("rust", "aws-lc-rs", (16384,), ONCE, 1.1),
-    ("openssl", "OpenSSL", (16, 64, 256, 1024), ONCE, 1.0),
-    ("openssl", "OpenSSL", (16, 64, 256, 1024), EACH, 1.0),
-    ("openssl", "OpenSSL", (1536, 4096, 16384), ONCE, 1.2),
-    ("openssl", "OpenSSL", (1536, 4096, 16384), EACH, 1.2),
+    ("openssl@4.0", "OpenSSL", (16, 64, 256, 1024), ONCE, 1.0),
+    ("openssl@4.0", "OpenSSL", (16, 64, 256, 1024), EACH, 1.0),
+    ("openssl@4.0", "OpenSSL", (1536, 4096, 16384), ONCE, 1.2),
+    ("openssl@4.0", "OpenSSL", (1536, 4096, 16384), EACH, 1.2),
 )
-"""Host, rival, lengths in bytes, when the key is set, and the ratio that is wanted at each."""
+"""Host, or a version of it as HOST@VERSION; rival, lengths in bytes, when the key is set, and the
+ratio that is wanted at each.
+"""
 
 Trial = Mapping[str, Any]
 

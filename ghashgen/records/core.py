@@ -185,7 +185,7 @@ class Cell:
         most = max(run.kept for run in self.runs)
         return tuple(run for run in self.runs if 2 * run.kept >= most)
 
-    @property
+    @cached_property
     def cycles(self) -> float:
         """Core cycles per call: the median of the usable runs' medians."""
         return median(run.median for run in self.usable)

@@ -2,11 +2,13 @@
  * Bursts of messages under one key: NAME_seal_many and NAME_open_many beside NAME_seal and NAME_open
  * in a loop, and beside Intel's multi-buffer library by its direct, job and burst interfaces.
  *
- *     cc -O2 -DNAME=gcm128_avx512_k_clmul1_x32_short_many main.c kernel.o -lIPSec_MB -o many
+ *     cc -O2 -DNAME=gcm128_avx512_k_clmul1_x32_short_groups main.c kernel.o -lIPSec_MB -o many
  *     ./many [core]
  *
- * With -DFAST and the archive of a build without the options SAFE, that build's direct functions
- * take part too, as "fast".
+ * The library takes the widest instruction set of the CPU; with -DMANAGER=init_mb_mgr_sse or
+ * init_mb_mgr_avx2 it takes another. With -D'FAST(what)=aes_gcm_##what##_128_vaes_avx512' and the
+ * archive of a build without the options SAFE, that build's direct functions take part too, as
+ * "fast". Where their names are also the library's, objcopy --prefix-symbols gives them others.
  *
  * Each message lies in packets of its own, scattered as a network stack's. Cycles per message are of the
  * core, measured beside a chain of additions; the ways take turns, and the lower quartile counts.
@@ -80,19 +82,18 @@ static void direct(void)
 }
 
 #ifdef FAST
-#define FAST_FUNCTION(what) JOIN(JOIN(aes_gcm_##what##_, KEY_BITS), _vaes_avx512)
 typedef void message_function(const void *key, void *context, uint8_t *out, const uint8_t *in,
                               uint64_t len, const uint8_t *iv, const uint8_t *aad,
                               uint64_t aad_len, uint8_t *tag, uint64_t tag_len);
-void FAST_FUNCTION(pre)(const void *key, void *data);
-message_function FAST_FUNCTION(enc), FAST_FUNCTION(dec);
+void FAST(pre)(const void *key, void *data);
+message_function FAST(enc), FAST(dec);
 static uint8_t fast_key[16384] __attribute__((aligned(64)));
 
 static void fast(void)
 {
     uint8_t found[TAG];
     for (struct ghashgen_message *m = now; m < now + BURST; m++) {
-        message_function *run = seals ? FAST_FUNCTION(enc) : FAST_FUNCTION(dec);
+        message_function *run = seals ? FAST(enc) : FAST(dec);
         run(fast_key, &context_data, m->out, m->in, m->len, m->iv, m->aad, AAD,
             seals ? m->tag : found, TAG);
         m->status = !seals && memcmp(found, m->tag, TAG) != 0;
@@ -226,10 +227,14 @@ int main(int count, char **arguments)
     for (int i = 0; i < 32; i++)
         key[i] = (uint8_t)(3 * i + 1);
     manager = alloc_mb_mgr(0);
+#ifdef MANAGER
+    MANAGER(manager);
+#else
     init_mb_mgr_auto(manager, NULL);
+#endif
     THEIRS(_GCM_PRE)(manager, key, &key_data);
 #ifdef FAST
-    FAST_FUNCTION(pre)(key, fast_key);
+    FAST(pre)(key, fast_key);
 #endif
     OURS(_init)(ctx, key);
     static const size_t sizes[] = {16, 64, 128, 256, 512, 1024, 1500};

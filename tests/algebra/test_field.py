@@ -1,16 +1,14 @@
 """GF(2)[x] and GF(2^128) against galois, against counts, and against planted faults."""
 
+import importlib
 import itertools
 import random
+from typing import Any
 
-import galois
 import pytest
 from helpers.irreducible import gcd, is_irreducible
 
 from ghashgen.algebra.field import gf2, gf128
-
-# x generates the multiplicative group; naming it spares galois the search.
-GF = galois.GF(2**128, irreducible_poly=(1 << 128) | 0x87, primitive_element=2, verify=False)
 
 # Test case 2 of the GCM specification, in natural bit order: H, C and H·C.
 H = int(f"{0x66E94BD4EF8A2C3B884CFA59CA342B2E:0128b}"[::-1], 2)
@@ -25,13 +23,25 @@ def random_elements(seed: int, count: int) -> list[int]:
     return [rng.getrandbits(128) for _ in range(count)]
 
 
-def test_mul_agrees_with_galois() -> None:
+@pytest.fixture(scope="module")
+def galois() -> Any:
+    """The library, which takes seconds to import: only where a test asks for it."""
+    return importlib.import_module("galois")
+
+
+@pytest.fixture(scope="module")
+def GF(galois: Any) -> Any:
+    # x generates the multiplicative group; naming it spares galois the search.
+    return galois.GF(2**128, irreducible_poly=(1 << 128) | 0x87, primitive_element=2, verify=False)
+
+
+def test_mul_agrees_with_galois(GF: Any) -> None:
     a = [*random_elements(1, 200), *(e for e in EDGES for _ in EDGES)]
     b = [*random_elements(2, 200), *(e for _ in EDGES for e in EDGES)]
     assert [gf128.mul(x, y) for x, y in zip(a, b, strict=True)] == [int(z) for z in GF(a) * GF(b)]
 
 
-def test_square_power_and_inverse_agree_with_galois() -> None:
+def test_square_power_and_inverse_agree_with_galois(GF: Any) -> None:
     for a in (*random_elements(3, 4), *EDGES[1:]):
         assert gf128.square(a) == int(GF(a) ** 2)
         assert gf128.inverse(a) == int(GF(1) / GF(a))
@@ -85,7 +95,7 @@ def test_is_irreducible_agrees_with_trial_division() -> None:
         assert is_irreducible(p) is not divisible
 
 
-def test_clmul_divmod_and_gcd_agree_with_galois() -> None:
+def test_clmul_divmod_and_gcd_agree_with_galois(galois: Any) -> None:
     rng = random.Random(4)
     for _ in range(20):
         a, b, common = rng.getrandbits(60), rng.getrandbits(40) | 1, rng.getrandbits(9) | 1
@@ -93,8 +103,7 @@ def test_clmul_divmod_and_gcd_agree_with_galois() -> None:
         assert gf2.clmul(a, b) == int(pa * pb)
         assert gf2.divmod_(a, b) == tuple(int(part) for part in divmod(pa, pb))
         assert gf2.mod(a, b) == int(pa % pb)
-        # galois declares its gcd for ints alone; it takes polynomials too.
-        divisor = galois.gcd(pa * pc, pb * pc)  # type: ignore[arg-type]
+        divisor = galois.gcd(pa * pc, pb * pc)
         assert gcd(gf2.clmul(a, common), gf2.clmul(b, common)) == int(divisor)
 
 

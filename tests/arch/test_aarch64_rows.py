@@ -28,7 +28,7 @@ FILE = Names("start", "constants", ARCH.default_format)
 LACKS = {
     # Registers of one lane, and no matrix to reverse bits.
     *("high_half", "insert_lane", "spread_lane", "lanes_down", "lanes_up", "take_lane"),
-    *("store_high", "clear_upper", "reverse_bits", "load_spread"),
+    *("lanes_joined", "store_high", "clear_upper", "reverse_bits", "load_spread"),
     # AES, which no kernel asks of it.
     *("aes_round", "aes_last", "add32", "bytes_above"),
     *("store64", "store32", "store16", "store8"),

@@ -346,21 +346,21 @@ def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
         machine("avx,aes", [])
 
 
-def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
-    for op in ("ghash", "polyval"):
-        pool = [c for c in candidates(shipped()) if c.given == op]
-        chooser = Chooser(pool, recorded())
-        for one in recorded():
-            here = machine(one.slug, recorded())
-            host = host_of(chooser.hosts, here.cpu, here.vendor)
-            assert host.title == one.core
-            for use in (LASTING, ONCE):
-                picks = chooser.picks(host, here.features, use)
-                every = len(picks) if op == "polyval" else 3
-                for pick in (*picks[:-1:every], *picks[-1:]):
-                    size = (1 << 20) if pick.up_to is None else pick.up_to
-                    (advice,) = recommend(here, pool, recorded(), use=use, size=size)
-                    assert advice.candidate == pick.candidate
+@pytest.mark.parametrize("op", ["ghash", "polyval"])
+def test_what_is_recommended_is_what_the_dispatcher_takes(op: str) -> None:
+    pool = [c for c in candidates(shipped()) if c.given == op]
+    chooser = Chooser(pool, recorded())
+    for one in recorded():
+        here = machine(one.slug, recorded())
+        host = host_of(chooser.hosts, here.cpu, here.vendor)
+        assert host.title == one.core
+        for use in (LASTING, ONCE):
+            picks = chooser.picks(host, here.features, use)
+            every = len(picks) if op == "polyval" else 3
+            for pick in (*picks[:-1:every], *picks[-1:]):
+                size = (1 << 20) if pick.up_to is None else pick.up_to
+                (advice,) = recommend(here, pool, recorded(), use=use, size=size)
+                assert advice.candidate == pick.candidate
 
 
 CPUINFO = {"vendor_id": "AuthenticAMD", "flags": "fpu sse2 ssse3 pclmulqdq aes avx avx2 xyz"}

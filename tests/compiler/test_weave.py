@@ -12,7 +12,7 @@ from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.hoist import hoist
 from ghashgen.compiler.liveness import liveness
-from ghashgen.compiler.pipeline import compile_kernel, compile_programs
+from ghashgen.compiler.pipeline import PASSES, compile_kernel, compile_programs
 from ghashgen.compiler.schedule.replay import ScheduleError
 from ghashgen.compiler.schedule.weave import rewoven, weave
 from ghashgen.ir.builder import Builder, Value
@@ -119,15 +119,15 @@ def test_stores_of_text_wait_for_no_load_of_the_table() -> None:
     assert sum(i < last_power for i in stores) >= len(stores) // 2
 
 
+UNTIL_WOVEN = PASSES[: [step.name for step in PASSES].index("weave") + 1]
+
+
 @cache
-def woven(kernel: GcmKernel) -> dict[str, Program]:
-    """The functions of a kernel, woven; compiled once."""
-    return {name: done.programs["weave"] for name, done in compile_kernel(kernel, SYSV).items()}
-
-
 def loop_of(kernel: GcmKernel, name: str = "encrypt") -> tuple[Op, ...]:
-    """The group loop of a function, woven."""
-    program = woven(kernel)[name]
+    """The group loop of a function, woven; compiled once, and no further."""
+    programs = {name: functions_of(kernel)[name].program(kernel)}
+    found = compile_programs(programs, kernel, SYSV, passes=UNTIL_WOVEN)
+    program = found[name].programs["weave"]
     return next(block.ops for block in program.blocks if block.label == "group")
 
 

@@ -63,4 +63,4 @@ def test_every_scheme_is_emitted_and_assembled(isa: str) -> None:
         assert made.code
         # What is not chosen by these schemes has the schemes all the same.
         schemes = asdict(replace(hashing, blocks=kernel.blocks))
-        assert asdict(kernel.hash) == {**schemes, "short": False, "many": False, "compact": False}
+        assert asdict(kernel.hash) == {**schemes, "short": False, "groups": False, "compact": False}

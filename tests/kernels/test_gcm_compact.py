@@ -85,7 +85,7 @@ def test_a_message_is_as_another_library_seals_it_under_every_key(
     for key in (bytes(range(bits // 8)) for bits in ROUNDS):
         given = arguments(own["init"], {"key": key}, size, align)
         (init,) = harness.call(kernel.name, "init", [given])
-        for length in (0, 1, 16, 63, 16 * kernel.blocks, 40 * kernel.blocks + 7):
+        for length in (0, 1, 16, 63, 79, 130, 255, 16 * kernel.blocks, 40 * kernel.blocks + 7):
             text, iv, aad = bytes(k % 251 for k in range(length)), bytes(12), b"associated"
             values = {"ctx": init.buffers["ctx"], "iv": iv, "aad": aad, "in": text}
             call = arguments(own["seal"], values, size, align)

@@ -44,10 +44,16 @@ EVERY = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24}
 def kernel(key: int) -> GcmKernel:
     """The kernel of the page, or a smaller one with another key."""
     blocks = 24 if key == 128 else 4
-    return GcmKernel(key, "avx512", "k", "clmul1", blocks, short=True, many=True)
+    return GcmKernel(key, "avx512", "k", "clmul1", blocks, short=True, many="groups")
 
 
-IN_TURN = GcmKernel(128, "sse", "winograd", "clmul1", 2, many=True)
+NARROW = {
+    "avx2": GcmKernel(128, "avx2", "winograd", "clmul1", 4, many="groups"),
+    "sse": GcmKernel(256, "sse", "k", "clmul1", 2, many="groups"),
+}
+"""Groups in registers of two lanes, and of one."""
+
+IN_TURN = GcmKernel(128, "sse", "winograd", "clmul1", 2, many="each")
 """It processes one message after another."""
 
 
@@ -98,6 +104,12 @@ def test_the_examples_of_the_page_open_all_packets_but_the_changed_one(folder: P
             assert (done.returncode, done.stdout) == (0, f"{printed}\n")
 
 
+@pytest.fixture(scope="module", params=list(NARROW))
+def narrow(request: pytest.FixtureRequest, folder: Path) -> Built:
+    (one,) = build([NARROW[request.param]], runnable("sysv"), folder / "none", folder)
+    return one
+
+
 def runner(built: Built, folder: Path) -> Native:
     if without := lacking(built.features):
         pytest.skip(f"this CPU lacks {', '.join(without)}")
@@ -118,6 +130,17 @@ def test_every_message_of_a_burst_is_as_by_another_library(
     built: Built, function: str, harness_folder: Path
 ) -> None:
     assert not list(told(runner(built, harness_folder), built, function, 4))
+
+
+@here
+def test_every_message_of_a_group_in_narrow_registers_is_too(
+    narrow: Built, harness_folder: Path
+) -> None:
+    native = runner(narrow, harness_folder)
+    for function in many.FUNCTIONS:
+        assert not list(told(native, narrow, function, 4))
+    own = {name: many.placed(narrow.key_bytes, narrow.blocks, name) for name in many.FUNCTIONS}
+    assert native.placed(narrow, calls(native, narrow, own)) == []
 
 
 @here
@@ -175,11 +198,43 @@ PLANTED = [
 """(fault, function, what stands in its text, what is put there, how it is told)"""
 
 
+PLANTED_NARROW = [
+    ("swapped lanes", "seal_many", r"(vextracti128 +\[\w+\], ymm\d+, )0x01( +; tags: written)",
+     r"\g<1>0x00\2", r"tag \d+ from byte 0"),
+    ("AAD of another", "seal_many", r"\[rsi - 152\]( +; aad)", r"[rsi - 72]\1",
+     r"tag \d+ from byte 0"),
+    ("a tail in the next bytes", "seal_many", r"( \+ \w+) - 16\](.*; AES: written)", r"\1]\2",
+     r"past the end|write at out"),
+    ("a tail that is not moved up", "seal_many", r"vpshufb +\w+, \w+, \w+ +; AES: moved up", "nop",
+     r"out \d+ from byte"),
+    ("another's status", "open_many", r"\[rsi - 88\](.*tags: status)", r"[rsi - 8]\1",
+     r"messages from byte \d+ on: got 4d"),
+    ("the verdict of a neighbour", "open_many", r"(shr +rbx, )0x01", r"\g<1>0x02",
+     r"messages|out \d+ from byte"),
+    ("a group that is counted as one less", "seal_many", r"(sub +\w+, )0x04(\n)", r"\g<1>0x03\2",
+     r"messages"),
+]  # fmt: skip
+"""The same for messages in registers of two lanes."""
+
+
 @here
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda one: f"{one[1]} {one[0]}")
 def test_a_planted_fault_is_told(
     small: Built, planted: tuple[str, ...], nasm: Tool, tmp_path: Path
 ) -> None:
+    fault_is_told(small, planted, nasm, tmp_path)
+
+
+@here
+@pytest.mark.parametrize("narrow", ["avx2"], indirect=True)
+@pytest.mark.parametrize("planted", PLANTED_NARROW, ids=lambda one: f"{one[1]} {one[0]}")
+def test_a_fault_planted_in_narrow_registers_is_told(
+    narrow: Built, planted: tuple[str, ...], nasm: Tool, tmp_path: Path
+) -> None:
+    fault_is_told(narrow, planted, nasm, tmp_path)
+
+
+def fault_is_told(small: Built, planted: tuple[str, ...], nasm: Tool, tmp_path: Path) -> None:
     _, function, old, new, words = planted
     before, _, own = small.obj.with_suffix(".asm").read_text().partition(f"_{function}:\n")
     own, end, after = own.partition("\n.end:")
@@ -272,7 +327,7 @@ def test_what_is_not_proved_is_refused_and_stays_out_of_the_catalogue() -> None:
     with pytest.raises(GhashgenError, match="in groups, and groups are not proved yet"):
         require_provable([kernel(128)])
     require_provable([IN_TURN])
-    assert not any(one.many for one in catalogue())
+    assert {one.many for one in catalogue()} == {"none"}
 
 
 @pytest.mark.parametrize(
@@ -283,6 +338,7 @@ def test_what_is_not_proved_is_refused_and_stays_out_of_the_catalogue() -> None:
         ("avx512", "winograd", {}),
         ("avx512", "k", {"messages": False}),
         ("avx512", "k", {"order": "natural"}),
+        ("avx512vl", "k", {}),
     ],
 )
 def test_kernels_that_cannot_have_it_refuse(
@@ -290,7 +346,7 @@ def test_kernels_that_cannot_have_it_refuse(
 ) -> None:
     with pytest.raises(GhashgenError, match="many"):
         GcmKernel(
-            **{"key": 128, "blocks": 8, "many": True, **changes},  # type: ignore[arg-type]
+            **{"key": 128, "blocks": 8, "many": "groups", **changes},  # type: ignore[arg-type]
             isa=isa, multiply=multiply, reduce="clmul1",
         )  # fmt: skip
 

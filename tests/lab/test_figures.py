@@ -199,10 +199,10 @@ def clashes(boxes: list[list[Any]], right: float, bottom: float) -> list[tuple[s
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_text_lies_on_another(browser: Any, drawn: dict[str, str], width: int) -> None:
-    wrong = {}
-    for name in drawn:
-        with opened(browser, (FOLDER / name).as_uri(), width) as (page, seen):
-            scale = min(1.0, (width - 32) / WIDTH)
+    wrong, scale = {}, min(1.0, (width - 32) / WIDTH)
+    with opened(browser, "about:blank", width) as (page, seen):
+        for name in drawn:
+            page.goto((FOLDER / name).as_uri())
             page.evaluate(f"document.documentElement.style.width = '{WIDTH * scale}px'")
             page.evaluate("document.documentElement.style.height = 'auto'")
             box = page.evaluate(

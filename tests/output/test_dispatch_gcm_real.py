@@ -28,11 +28,11 @@ from ghashgen.output.generate import generate
 from ghashgen.support.toolchain import assemble, assemble_text
 
 KERNELS = (
-    GcmKernel(128, "sse", "winograd", "clmul1", 8),
-    GcmKernel(128, "avx", "winograd", "clmul1", 6),
-    GcmKernel(128, "avx2", "winograd", "clmul1", 12),
-    GcmKernel(128, "avx512", "winograd", "clmul1", 16),
-    GcmKernel(256, "avx", "winograd", "clmul1", 8),
+    GcmKernel(128, "sse", "winograd", "clmul1", 2),
+    GcmKernel(128, "avx", "winograd", "clmul1", 3),
+    GcmKernel(128, "avx2", "winograd", "clmul1", 4),
+    GcmKernel(128, "avx512", "winograd", "clmul1", 4),
+    GcmKernel(256, "avx", "winograd", "clmul1", 2),
     GcmKernel(192, "sse", "k", "clmul1", 2, messages=False),
     GcmKernel(192, "avx", "k", "clmul1", 2, messages=False, streams=True),
 )

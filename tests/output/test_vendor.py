@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +42,11 @@ FILES = BUILD | {
 MINE = "mine.c"
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
+        yield
 
 
 def call(*words: object) -> tuple[int, str]:
@@ -83,14 +86,20 @@ def states(folder: Path) -> dict[str, str]:
     return dict(lines[1:])
 
 
-@pytest.fixture
-def into(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def vendored_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two kernels, and a file of its owner's."""
-    folder = tmp_path / "third_party"
+    folder = tmp_path_factory.mktemp("once") / "third_party"
     folder.mkdir()
     (folder / MINE).write_text("/* mine */\n")
     done("--into", folder, *CHOICE)
     return folder
+
+
+@pytest.fixture
+def into(vendored_once: Path, tmp_path: Path) -> Path:
+    """A copy of that folder."""
+    return Path(shutil.copytree(vendored_once, tmp_path / "third_party"))
 
 
 def test_it_writes_what_is_needed_and_no_more(into: Path) -> None:
@@ -542,6 +551,7 @@ def test_the_hosts() -> None:
         "mbedtls",
         "nettle",
         "openssl",
+        "openssl-asm",
         "rust",
         "rust-hash",
     ]

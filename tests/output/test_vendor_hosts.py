@@ -20,9 +20,11 @@ from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.output import vendored
 from ghashgen.output.folder import write
-from ghashgen.output.hosts import libgcrypt
+from ghashgen.output.hosting import render_host
+from ghashgen.output.hosts import libgcrypt, openssl_asm
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
+from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 NEEDS = ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")
@@ -395,14 +397,16 @@ def test_hosts_are_listed() -> None:
     assert c["use"] == "mixed"
     assert c["measured"] is None
     tried = {"aws-lc", "bearssl", "boringssl", "go", "go-asm", "libgcrypt", "mbedtls", "nettle"}
-    tried |= {"openssl", "rust", "rust-hash"}
+    tried |= {"openssl", "openssl-asm", "rust", "rust-hash"}
     assert {each["name"] for each in listed if each["can_be_tried"]} == tried
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
 
 
 def test_what_is_said_of_speed_is_what_a_record_has() -> None:
-    records = {path.stem: path for path in (project_root() / "docs" / "hosts").glob("*.json")}
+    paths = [*(project_root() / "docs" / "hosts").glob("*.json")]
+    # Other versions of a host are on the page alone.
+    records = {path.stem: path for path in paths if "@" not in path.stem}
     assert "nettle" in records
     lines = vendor("--hosts").stdout.splitlines()
     said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
@@ -459,6 +463,59 @@ def test_libgcrypt_asks_for_what_its_kernels_need(tmp_path: Path) -> None:
     said = vendor("--host", "libgcrypt", "--isa", "avx", "--into", into, "--dry-run").stdout
     assert "gcm-ghashgen-avx.S\tnew" in said
     assert "avx2" not in said
+
+
+def test_openssl_asks_for_what_its_own_code_asks_for() -> None:
+    host = hosts()["openssl-asm"]
+    assert host.wanted is not None
+    made = host.wanted.made()
+    values = host.values(made)
+    # Words 2 and 3 of OPENSSL_ia32cap_P; for AVX-512 those of ossl_vaes_vpclmulqdq_capable.
+    assert values == {
+        "sets": {
+            "avx512": {2: 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31, 3: 1 << 9 | 1 << 10},
+            "avx2": {2: 1 << 5, 3: 1 << 9 | 1 << 10},
+            "avx": {},
+        }
+    }
+    for isa, features in libgcrypt.ASKED.items():
+        assert {*features} - {*openssl_asm.BITS} == {"aes", "avx", "pclmul"} - (
+            {"avx"} if isa != "avx" else set()
+        )
+    with pytest.raises(GhashgenError, match=r"every CPU with AVX .* take --isa avx too"):
+        host.values(made[1:])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("", ""),
+        ("x + 32, x)", "x + 16, x)"),
+        ("(whole / 16)", "(whole / 16 + 1)"),
+        ("return whole;", "return len;"),
+        ("& seven_c) == seven_c", "& seven_c) != 0"),
+        ("return 0;", "return 1;"),
+    ],
+)
+def test_openssl_gets_whole_blocks(tmp_path: Path, right: str, wrong: str) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("cc not found: the glue is not compiled")
+    host = hosts()["openssl-asm"]
+    assert host.wanted is not None
+    glue = render_host(host, (), (target(syntax="gas"),), host.wanted.made(), threads=False)[
+        "openssl-gcm.c"
+    ]
+    assert right in glue
+    (tmp_path / "openssl").mkdir()
+    (tmp_path / "openssl" / "opensslv.h").write_text(
+        "#define OPENSSL_VERSION_PREREQ(major, minor) 1\n"
+    )
+    (tmp_path / "openssl-gcm.c").write_text(glue.replace(right or "\n", wrong or "\n"))
+    driver = Path(__file__).with_name("openssl_asm_driver.c")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}", str(driver)]
+    subprocess.run([*words, "-o", str(tmp_path / "driver")], check=True)
+    found = subprocess.run([tmp_path / "driver"], check=False, capture_output=True, text=True)
+    assert (found.returncode, "wrong" in found.stdout) == ((1, True) if right else (0, False))
 
 
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -105,7 +107,7 @@ def test_the_whole_road(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = tried(HOST, monkeypatch, "--source", TOY / "sources", "--json")
     said = json.loads(found.stdout)
     assert said["tests"] == ["toy: right"]
-    assert said["source"] == f"{TOY / 'sources'} and no more"
+    assert said["source"] == "sources, and no more"
     # What each of the two called, from counters in the functions.
     calls = {f"{KERNEL}_init", f"{KERNEL}_update"}
     assert {command: {*each} for command, each in said["called"].items()} == {
@@ -201,6 +203,21 @@ def test_without_apt_the_sources_are_asked_for(
     with pytest.raises(GhashgenError, match="apt-get not found; give the sources: --source PATH"):
         tried(HOST, monkeypatch)
     assert [*surroundings.iterdir()] == []
+
+
+def test_a_record_names_a_commit_and_no_path(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git not found: there is no checkout")
+    folder = tmp_path / "toy-1.0"
+    shutil.copytree(TOY / "sources", folder)
+    assert trial._version(folder) == "toy-1.0"
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    named = trial._version(folder)
+    assert re.fullmatch("checkout [0-9a-f]{7,40}", named)
+    (folder / "toy.c").write_text("")
+    assert trial._version(folder) == f"{named}-dirty"
 
 
 def test_sources_in_no_package_are_asked_for(

@@ -132,6 +132,9 @@ def name_of(path: Path) -> str:
     return name.removesuffix("__init__").rstrip(".")
 
 
+NAMES = frozenset(map(name_of, MODULES))
+
+
 def within(name: str, part: str) -> bool:
     return name == part or name.startswith(f"{part}.")
 
@@ -155,10 +158,9 @@ def _imports(path: Path) -> Iterator[str]:
 def imported(path: Path) -> set[str]:
     """The modules of the package that a file imports; of a name in a module, the module."""
     names = {name.removeprefix("ghashgen.") for name in imports(path) if "ghashgen." in name}
-    known = set(map(name_of, MODULES))
     found = set()
     for name in names:
-        while name and name not in known:
+        while name and name not in NAMES:
             name = name.rpartition(".")[0]
         found.add(name)
     # `from ghashgen.a import b`: b says more than a, which is its package.
@@ -243,6 +245,7 @@ MACHINE = re.compile(r"\b(?:[xyz]mm\d*|[er]?[sb]p|[er]ip|[er]flags|v?zeroupper|e
 """Words of one machine."""
 
 
+@cache
 def machine(path: Path) -> set[str]:
     """What a file says of x86-64 in code: imports, names, strings; text for readers aside."""
     found = {name for name in imports(path) if within(name, "iced_x86") or "arch.x86_64" in name}
@@ -315,13 +318,9 @@ def test_a_machine_that_is_known_is_noticed(line: str, tmp_path: Path) -> None:
 
 
 def processes(path: Path) -> set[str]:
-    found = set(imports(path)) & PROCESSES
-    names = {
-        node.attr
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute)
-    }
-    return found | (names & {"popen", "fork", "posix_spawn", "execv", "execve", "execvp"})
+    calls = r"\.(popen|fork|posix_spawn|execv|execve|execvp)\b"
+    found = re.findall(calls, path.read_text(encoding="utf-8"))
+    return set(imports(path)) & PROCESSES | set(found)
 
 
 def test_few_parts_start_processes() -> None:

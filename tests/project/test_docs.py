@@ -95,6 +95,19 @@ def test_make_ends_with_what_it_did_and_what_to_do_next() -> None:
     )
 
 
+def test_make_hosts_tries_what_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "nettle@3.10").mkdir()
+
+    def loop(*variables: str) -> str:
+        words = ["make", "-n", "hosts", f"SOURCES={tmp_path}", *variables]
+        said = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return said.partition("for host in ")[2]
+
+    assert loop("HOSTS=go nettle").startswith("go nettle; do")
+    assert loop().startswith("nettle@3.10 $(")
+    assert loop("SOURCES=").lstrip().startswith("$(")
+
+
 def refusal(words: list[str]) -> str | None:
     """Why a command line cannot be meant: an unknown program, verb, option or target."""
     if words[0] not in WORDS:

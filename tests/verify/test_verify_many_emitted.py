@@ -18,10 +18,10 @@ from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.x86_64.elf import load_image
 
 KERNELS = {
-    "sse": GcmKernel(128, "sse", "k", "clmul1", 2, many=True),
-    "avx": GcmKernel(128, "avx", "k", "clmul1", 2, many=True),
-    "avx2": GcmKernel(256, "avx2", "winograd", "clmul1", 4, many=True),
-    "wipe": GcmKernel(128, "sse", "k", "clmul1", 2, many=True, short=True, wipe=True),
+    "sse": GcmKernel(128, "sse", "k", "clmul1", 2, many="each"),
+    "avx": GcmKernel(128, "avx", "k", "clmul1", 2, many="each"),
+    "avx2": GcmKernel(256, "avx2", "winograd", "clmul1", 4, many="each"),
+    "wipe": GcmKernel(128, "sse", "k", "clmul1", 2, many="each", short=True, wipe=True),
 }
 BOTH = ("seal_many", "open_many")
 

@@ -39,9 +39,9 @@ def divmod_(a: int, m: int) -> tuple[int, int]:
     """
     if m == 0:
         raise ZeroDivisionError("division by the zero polynomial")
+    top = degree(m)
     quotient, remainder = 0, a
-    while degree(remainder) >= degree(m):
-        shift = degree(remainder) - degree(m)
+    while (shift := degree(remainder) - top) >= 0:
         quotient ^= 1 << shift
         remainder ^= m << shift
     return quotient, remainder

@@ -45,8 +45,8 @@ def emitted(built: Emitted) -> GcmSpec:
         raise GhashgenError(
             f"{built.kernel.name}_seal_many and open_many process messages in groups, and groups "
             "are not proved yet",
-            "generate it without --many, or with another isa, which takes one message after the "
-            "other (docs/gcm-many.md)",
+            "generate it with --many each, which takes one message after the other "
+            "(docs/gcm-many.md)",
         )
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
     return GcmSpec(

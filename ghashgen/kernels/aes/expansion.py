@@ -23,15 +23,14 @@ def _spread(word: int, by: int) -> int:
     return int.from_bytes(bytes(4 * word + (i + by) % 4 for i in range(4)) * 4, "little")
 
 
-KEY_STEPS = b"".join(
-    value.to_bytes(16, "little")
-    for value in (
-        *((rcon(i)[0] * WORDS) << 8 * (i % 4) for i in range(1, 11)),
-        *(_spread(i, 3 - i) for i in range(4)),
+def key_steps(last: int) -> bytes:
+    """Return Rcon of each step, rotated as its X; the words of X_-3 to X_0; how to rotate back."""
+    values = (
+        *((rcon(i)[0] * WORDS) << 8 * ((i - last) % 4) for i in range(1, 11)),
+        *(_spread(i, 3 - i + last) for i in range(4)),
         *(_spread(0, i) for i in range(1, 4)),
     )
-)
-"""Rcon of each step, rotated as its X; the words of X_-3 to X_0; how to rotate a word back."""
+    return b"".join(value.to_bytes(16, "little") for value in values)
 
 
 @dataclass
@@ -71,15 +70,16 @@ class _Ahead:
     """Keys whose steps wait only for SubWord: X_i is the last word of key i in every column.
 
     Summing up the words of a key four times gives it back, as (1 + x)^4 = 1 + x^4; so the last word
-    is that of four steps before, plus what a step adds. X_i stays rotated by i bytes, as X_(i-4)
-    is, and RotWord costs nothing. Summing up twice adds two words to the next two.
+    is that of four steps before, plus what a step adds. X_i stays rotated by i - `last` bytes, as
+    X_(i-4) is: RotWord costs nothing, and the last X is as it should be. Summing up twice adds two
+    words to the next two.
     """
 
-    def __init__(self, b: Builder, key: VReg) -> None:
-        """Record X_-3 to X_0 of the first key."""
-        self.b, self.key, self.step = b, key, 0
+    def __init__(self, b: Builder, key: VReg, last: int) -> None:
+        """Record X_-3 to X_0 of the first key; `last` is the number of the last step."""
+        self.b, self.key, self.step, self.last = b, key, 0, last
         self.before: tuple[VReg, VReg] | None = None
-        self.table = b.gpr("gpr_address", b.const_bytes(KEY_STEPS, "key_steps"))
+        self.table = b.gpr("gpr_address", b.const_bytes(key_steps(last), "key_steps"))
         twos = b.xor(key, b.shr_bytes(key, 4), "w_2 + w_3, third")
         all_four = b.xor(twos, b.shr_bytes(twos, 8), "w_0 + … + w_3, first")
         odd = b.xor(key, b.shr_bytes(key, 8), "w_1 + w_3, second")
@@ -93,11 +93,17 @@ class _Ahead:
         """Record X_i = SubWord(last) + X_(i-4), and Rcon if the step `rotates`; return key i."""
         b, old = self.b, self.X.pop(0)
         self.step += 1
-        round_key = b.xor(old, self._at(self.step - 1), "+ Rcon") if rotates else old
-        self.X.append(b.aes_last(last, round_key, f"X_{self.step}"))
-        added = b.xor(self.X[-1], old, "SubWord + Rcon")
-        if self.step % 4:
-            added = b.shuffle_bytes(added, self._at(13 + self.step % 4), "rotated back")
+        if rotates and self.step in (1, self.last):
+            # X_-3 is late, and nothing waits for the last X.
+            added = b.aes_last(last, self._at(self.step - 1), "SubWord + Rcon")
+            if self.step < self.last:
+                self.X.append(b.xor(added, old, "X_1"))
+        else:
+            round_key = b.xor(old, self._at(self.step - 1), "+ Rcon") if rotates else old
+            self.X.append(b.aes_last(last, round_key, f"X_{self.step}"))
+            added = b.xor(self.X[-1], old, "SubWord + Rcon")
+        if back := (self.step - self.last) % 4:
+            added = b.shuffle_bytes(added, self._at(13 + back), "rotated back")
         if self.before is None:
             twice = b.xor(self.key, b.shl_bytes(self.key, 4), "w_i + w_(i-1)")
             sums = b.xor(twice, b.shl_bytes(twice, 8), "w_i + … + w_(i-3)")
@@ -113,8 +119,8 @@ class _Ahead:
 def _keys_128(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
     k = b.load(Mem(base=key), "k_0")
     yield k
-    ahead = _Ahead(b, k)
-    for _ in range(10):
+    ahead = _Ahead(b, k, STEPS[16])
+    for _ in range(STEPS[16]):
         yield ahead.next(ahead.X[-1])
 
 
@@ -138,10 +144,11 @@ def _keys_192(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
 def _keys_256(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
     first = b.load(Mem(base=key), "k_0"), b.load(Mem(base=key, disp=16), "k_1")
     yield from first
-    even, odd = (_Ahead(b, k) for k in first)
-    for step in range(7):
+    last = STEPS[32]
+    even, odd = (_Ahead(b, k, last) for k in first)
+    for step in range(1, last + 1):
         yield even.next(odd.X[-1])
-        if step < 6:
+        if step < last:
             yield odd.next(even.X[-1], rotates=False)
 
 

@@ -66,10 +66,11 @@ TAGS = Axis(
 
 MANY = Axis(
     "many",
-    "Also export seal_many and open_many: many messages in one call. With isa avx512 in groups, "
-    "which are not proved yet; with any other one after the other.",
-    lambda: (False, True),
-    False,
+    "Also export seal_many and open_many: many messages in one call, each after the other, or in "
+    "groups, which are faster and not proved yet.",
+    lambda: ("none", "each", "groups"),
+    "none",
+    mark=lambda way: "many" if way == "each" else way,
     always_told=False,
 )
 

@@ -29,10 +29,12 @@ ANY_TAG = tuple(range(1, 17))
 """Bytes of a tag, for hosts that truncate further."""
 
 MESSAGES_AT_ONCE = 4
-"""Messages of a group of `parts.many`: one for each lane of a register."""
+"""Messages of a group of `parts.fours`: one for each lane of a register."""
 
-MOST_OF_MANY = 96
-"""Blocks of the longest message in such a group: one of 1500 bytes has 94."""
+MOST_OF_MANY = {1: 8, 2: 8, MESSAGES_AT_ONCE: 96}
+"""Blocks of the longest message in a group, by lanes. One of 1500 bytes has 94. In narrow registers
+every number of blocks has code of its own (`parts.columns`).
+"""
 
 MOST_STRAIGHT = {1: 8, 2: 16}
 """Blocks of a text on the straight path in narrow registers, at most, by lanes: their states, that
@@ -46,7 +48,8 @@ class Hashing(HashKernel):
     """
 
     short: bool = False
-    many: bool = False
+    groups: bool = False
+    """Whether many messages are processed in groups (`parts.many`)."""
     compact: bool = False
 
     @cached_property
@@ -55,15 +58,11 @@ class Hashing(HashKernel):
         beside = 2
         if self.compact:
             return table_layout(self, self.blocks + 1)
+        many = MOST_OF_MANY[self.lane_count] if self.groups else 0
         if self.instruction_set.partial_registers:
-            most = max(self.blocks, MOST_OF_MANY) if self.groups else self.blocks
-            return table_layout(self, most + beside)
-        return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
-
-    @property
-    def groups(self) -> bool:
-        """Whether many messages are processed in groups (`parts.many`)."""
-        return self.many and self.lane_count == MESSAGES_AT_ONCE
+            return table_layout(self, max(self.blocks, many) + beside)
+        straight = max(self.straight, many)
+        return table_layout(self, max(self.blocks, straight and straight + beside))
 
     @property
     def straight(self) -> int:
@@ -99,7 +98,7 @@ class GcmKernel:
     stitch: bool = axes.STITCH.default
     short: bool = axes.SHORT.default
     segments: bool = axes.SEGMENTS.default
-    many: bool = axes.MANY.default
+    many: str = axes.MANY.default
     compact: bool = axes.COMPACT.default
     on_failure: str = axes.ON_FAILURE.default
     tags: str = axes.TAGS.default
@@ -119,7 +118,7 @@ class GcmKernel:
             wipe=self.wipe,
             schedule=self.schedule,
             short=self.short,
-            many=self.many,
+            groups=self.many == "groups",
             compact=self.compact,
         )
 
@@ -228,7 +227,8 @@ def _refusals(kernel: GcmKernel) -> Refusals:
         f"compact kernels take keys of every size up to theirs, and {kernel.key} bits are not most",
         "choose key 256",
     )
-    more = kernel.short, kernel.streams, kernel.segments, kernel.many
+    many = kernel.many != "none"
+    more = kernel.short, kernel.streams, kernel.segments, many
     yield (
         kernel.compact and any((*more, not kernel.messages, not kernel.stitch)),
         "compact kernels have init, encrypt, decrypt, seal and open, and one code for them",
@@ -252,18 +252,27 @@ def _refusals(kernel: GcmKernel) -> Refusals:
         "choose at least 4 blocks, or no short",
     )
     yield (
-        kernel.many and not kernel.messages,
+        many and not kernel.messages,
         "many processes whole messages, which this kernel lacks",
         "choose messages, or no many",
     )
     yield (
-        kernel.groups
-        and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
-        "many with isa avx512 needs order reflected, and products without key terms",
-        "choose order reflected and multiply k, another isa, or no many",
+        kernel.groups and isa.partial_registers and lanes < MESSAGES_AT_ONCE,
+        "many groups has no code for isa avx512vl",
+        "choose isa avx512 or avx2, or many each",
     )
     yield (
-        kernel.keeps_output and (kernel.compact or kernel.many or not kernel.messages),
+        kernel.groups and kernel.order != "reflected",
+        "many groups needs order reflected",
+        "choose order reflected, or many each",
+    )
+    yield (
+        kernel.groups and lanes == MESSAGES_AT_ONCE and kernel.hash.multiplier.key_term is not None,
+        "many groups with isa avx512 needs products without key terms",
+        "choose multiply k, another isa, or many each",
+    )
+    yield (
+        kernel.keeps_output and (kernel.compact or many or not kernel.messages),
         "an untouched output takes an open of its own, which compact, many and no messages lack",
         "leave them out, or choose on-failure zero",
     )

@@ -51,8 +51,9 @@ bytes."""
 
 
 MANY = f"""
-Kernels with many in their name also process many messages of one key in one call. Those for avx512
-do it in groups, and are not proved yet. A message is a record of 64-bit words:
+Kernels with many or groups in their name also process many messages of one key in one call. Those
+with groups process some side by side, and are not proved yet. A message is a record of words of 64
+bits:
   {", ".join(WORDS)}
 status takes what NAME_seal or NAME_open would return. Each message counts for itself: one that is
 refused, or whose tag is wrong, changes nothing for the others. Effects come in no particular order.
@@ -72,7 +73,11 @@ of 256^n guesses.
 """
 
 
-_MORE = {"many": (True, MANY), "on_failure": ("untouched", UNTOUCHED), "tags": ("any", ANY_TAG)}
+_MORE = {
+    "many": (("each", "groups"), MANY),
+    "on_failure": (("untouched",), UNTOUCHED),
+    "tags": (("any",), ANY_TAG),
+}
 """Axes whose values add a paragraph to the notes."""
 
 
@@ -105,7 +110,7 @@ def words(kernel: GcmKernel) -> Words:
             ("in, out", "len bytes, any len, any alignment; no byte outside is accessed"),
             *(_messages(kernel) if whole else ()),
             *(_STREAMS if kernel.streams else ()),
-            *(_MANY if kernel.many else ()),
+            *(_MANY if kernel.many != "none" else ()),
         ),
         closing=(
             f"Time depends only on {' and on '.join(time)}. in and out may be the same pointer.",
@@ -124,7 +129,7 @@ def notes(entries: Sequence[Values]) -> tuple[str, ...]:
     """Return a header's notes on its kernels."""
     more = [
         f"\n{text.rstrip()}"
-        for axis, (value, text) in _MORE.items()
-        if any(values.get(axis) == value for values in entries)
+        for axis, (some, text) in _MORE.items()
+        if any(values.get(axis) in some for values in entries)
     ]
     return tuple("".join((NOTES, *more)).split("\n"))

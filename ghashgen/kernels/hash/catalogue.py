@@ -86,6 +86,13 @@ def _shipped(isa: Isa) -> Iterable[Values]:
 
 def catalogue() -> tuple[Kernel, ...]:
     """Return every checked-in kernel, by ISA; scheduled kernels and papers' kernels last."""
+    return _catalogue(tuple(isas()), tuple(multiplies()), tuple(reduces()))
+
+
+# The names are arguments, so that a set or scheme that joins later is found.
+@cache
+def _catalogue(*names: tuple[str, ...]) -> tuple[Kernel, ...]:
+    del names
     found: dict[Kernel, None] = {}
     for isa in isas().values():
         if not isa.arch.proved:

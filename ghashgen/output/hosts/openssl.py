@@ -1,4 +1,4 @@
-"""OpenSSL 3: a provider, which OpenSSL's own EVP functions and TLS then use."""
+"""OpenSSL 3 and 4: a provider, which OpenSSL's own EVP functions and TLS then use."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -9,6 +9,9 @@ from ghashgen.output.hosts.trial import Trial
 
 _FRAGMENT = "{library}.mk"
 
+CONFIGURE = "./Configure linux-x86_64 no-legacy $(test -f test/evp_test.c || echo no-tests)"
+"""Some copies of the sources come without the tests, and without what old ciphers take."""
+
 TRIAL = Trial(
     package="openssl",
     marks=("Configure", "crypto/evp/evp_enc.c"),
@@ -16,9 +19,9 @@ TRIAL = Trial(
         "measure.c": "hosts/openssl/measure.c.j2",
         "ghashgen-tests.sh": "hosts/openssl/tests.sh.j2",
     },
+    version='. ./VERSION.dat && echo "OpenSSL $MAJOR.$MINOR.$PATCH"',
     programs={"make": "make", "perl": "perl", "ar": "binutils"},
-    configure="./Configure linux-x86_64 && make build_generated",
-    # Some copies of the sources come without the tests.
+    configure=f"{CONFIGURE} && make build_generated",
     make="make -j2 libcrypto.so && { test ! -f test/evp_test.c || make test/evp_test; } && "
     "make -C ghashgen -f provider.mk OPENSSL_CFLAGS=-I../include OPENSSL_LIBS=../libcrypto.so "
     "ghashgen-provider ghashgen_provider_test && "
@@ -34,7 +37,7 @@ TRIAL = Trial(
 HOST = replace(
     plain.HOST,
     name="openssl",
-    title="OpenSSL 3: a provider of AES-128-GCM and AES-256-GCM",
+    title="OpenSSL 3 and 4: a provider of AES-128-GCM and AES-256-GCM",
     build=lambda files, targets: ("make -f provider.mk",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "provider.mk": "hosts/openssl/build.mk.j2"}

@@ -27,7 +27,9 @@ ISA = Isa(
             insert_lane:    vinserti128 d a b i
             spread_lane:    vperm2i128 d a a 0x00
             lanes_down:     vperm2i128 d a a 0x81   # the upper half, zeros above: one lane
+            lanes_joined:   vperm2i128 d a b 0x21
             load_spread:    vbroadcasti128 d m
+            store_lane:     vextracti128.store m a i
         """),
     },
 )

@@ -22,6 +22,7 @@ ISA = Isa(
             high_half@512:  vextracti64x4 d a 1
             high_half@256:  vextracti64x2 d a 1
             lanes_down:     vpxorq.zero t t t; valignq d t a i
+            lanes_joined:   valignq d b a i
             lanes_up:       vpxorq.zero t t t; valignq d a t i
         """),
     },

@@ -25,6 +25,7 @@ ISA = Isa(
         **lowering("""
             high_half:      vextracti64x2 d a 1
             lanes_down:     vpxorq.zero t t t; valignq d t a i
+            lanes_joined:   valignq d b a i
             lanes_up:       vpxorq.zero t t t; valignq d a t i
         """),
     },

@@ -52,5 +52,5 @@ FUNCTION = Function(
     build=build,
     statement="open_many",
     types=RECORD_DECLARED,
-    exported=lambda kernel: kernel.many,
+    exported=lambda kernel: kernel.many != "none",
 )

@@ -44,5 +44,5 @@ FUNCTION = Function(
     build=build,
     statement="seal_many",
     types=RECORD_DECLARED,
-    exported=lambda kernel: kernel.many,
+    exported=lambda kernel: kernel.many != "none",
 )

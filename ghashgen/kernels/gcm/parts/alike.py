@@ -28,6 +28,18 @@ SWAPPED = b"".join(swapped_mask(count).to_bytes(8, "little") for count in range(
 """These masks by number of bytes."""
 
 
+def differing_lengths(
+    b: Builder, record: VReg, which: Sequence[int], words_of: Sequence[tuple[str, VReg]]
+) -> VReg:
+    """Record a number that is 0 only if some messages have the lengths in these registers."""
+    differs = b.gpr("gpr_const", 0)
+    for i in which:
+        for word, register in words_of:
+            other = b.gpr("gpr_xor", read(b, record, word, i), register)
+            differs = b.gpr("gpr_or", differs, other)
+    return differs
+
+
 class Alike(Fours):
     """The registers of such groups."""
 
@@ -104,13 +116,8 @@ class Alike(Fours):
                 b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
 
     def _like(self, record: VReg, which: Sequence[int], no: str) -> None:
-        b = self.b
-        differs = b.gpr("gpr_const", 0)
-        for i in which:
-            for word, register in self.words_of:
-                other = b.gpr("gpr_xor", read(b, record, word, i), register)
-                differs = b.gpr("gpr_or", differs, other)
-        b.branch("not_equal", differs, 0, no)
+        differs = differing_lengths(self.b, record, which, self.words_of)
+        self.b.branch("not_equal", differs, 0, no)
 
     def padded(self, i: int, C: VReg) -> VReg:
         """Record ciphertext in register form, zero-padded."""

@@ -1,6 +1,6 @@
 """The compact flavour: loops where other kernels unroll, so that a kernel takes little code.
 
-A group of R registers is a loop over AES's rounds. Two rounds of the cipher stand beside the
+A group of R registers is a loop over AES's rounds. Two rounds of the cipher alternate with the
 products of two registers of GHASH, so one number, 16·i, finds round keys, blocks and powers. The
 other rounds follow in a loop of their own.
 
@@ -8,28 +8,30 @@ other rounds follow in a loop of their own.
     cipher       R states, keys i and i+1      one key        with the text
     GHASH        registers i+2 and i+3         reduction
 
-What whole groups leave goes register by register, then block by block, and joins one sum with the
-block of lengths. AAD goes block by block. Both directions are one code: encryption hashes a group
-behind, and what it writes.
+What whole groups leave goes register by register, with the keystream of up to four registers at
+once. Less than a register goes block by block, or at once if registers may be partly filled and
+there are no key terms. All of it joins one sum with the block of lengths. AAD goes block by block.
+Both directions are one code: encryption hashes a group behind, and what it writes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.cipher import add_text
 from ghashgen.kernels.aes.rolled import (
     enciphered,
     first_index,
     round_at,
     rounds_from,
+    second_index,
     step,
     whitened,
 )
-from ghashgen.kernels.bytes.exact import Exact, load_few
+from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.bytes.store import first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
@@ -45,6 +47,9 @@ from ghashgen.kernels.hash.parts.interface import (
 
 DECRYPTS, ENCRYPTS = 0, 1
 """The ways of one code, by which function it was entered."""
+
+TOGETHER = 4
+"""Registers of the rest that the cipher takes in a turn."""
 
 Product = tuple[VReg, Sequence[Value]]
 """A register and the entries of its powers."""
@@ -125,9 +130,9 @@ def _group(text: Text, X: VReg, at: VReg, lag: VReg) -> None:
     with b.loop("pairs"):
         for k in range(2):
             round_at(b, keys, states, i, k)
-        b.branch("equal", lag, 1, "cipher_alone")
-        sums.add(_product(text, at, 1, i), _product(text, at, 2, i))
-        b.label("cipher_alone")
+            b.branch("equal", lag, 1, f"alone_{k}")
+            sums.add(_product(text, at, 1 + k, i))
+            b.label(f"alone_{k}")
         _more(text, i, "pairs")
     round_at(b, keys, states, i)
     step(b, keys, i)
@@ -169,11 +174,44 @@ def crypt_text(text: Text, X: VReg, way: VReg, lengths: Lengths = None) -> None:
     _rest(text, X, way, lengths)
 
 
+@dataclass
+class _Rest:
+    """Less than a group, and how it is hashed."""
+
+    text: Text
+    way: VReg
+    X: VReg
+    sums: _Sums
+    key_at: VReg
+    """The place of the next block's power, in the first array."""
+
+    def chosen(self, name: str, given: VReg, written: Callable[[], VReg]) -> VReg:
+        """Return what is read or, encrypting, what is written."""
+        b = self.text.b
+        C = b.variable(given, "C")
+        b.branch("equal", self.way, DECRYPTS, name)
+        b.assign(C, written())
+        b.label(name)
+        return C
+
+    def hash(self, C: VReg) -> None:
+        """Add the products of a register or a block."""
+        b, hashing = self.text.b, self.text.kernel.hash
+        A = b.xor(to_register(b, hashing, C, "C"), self.X, "A = X + C")
+        b.emit("zero", self.X, note="X counts once")
+        self.sums.add((A, entries(hashing, self.key_at, hashing.layout.top)))
+
+    def advance(self, size: int) -> None:
+        """Step over so many bytes, and their powers."""
+        b, key_at = self.text.b, self.key_at
+        b.assign(key_at, b.gpr("gpr_add", key_at, size, note="the next powers"))
+        self.text.advance(size)
+
+
 def _rest(text: Text, X: VReg, way: VReg, lengths: Lengths) -> None:
     """Record less than a group, and the lengths."""
     b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
     hashing, top = kernel.hash, kernel.layout.top
-    sums = _Sums(b, kernel)
     if lengths is None:
         b.branch("equal", text.length, 0, "hashed_all")
     rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -BLOCK_BYTES)
@@ -181,86 +219,128 @@ def _rest(text: Text, X: VReg, way: VReg, lengths: Lengths) -> None:
     key_at = b.gpr("gpr_minus", b.gpr("gpr_address", Mem(base=text.context, disp=start)), rounded)
     terms = key_sum(hashing, key_at, top)
     R = None if terms is None else b.load(terms, "R: the key terms of all powers that are met")
-    sums.clear()
-
-    def chosen(name: str, given: VReg, written: Callable[[], VReg]) -> VReg:
-        """Return what is read or, encrypting, what is written."""
-        C = b.variable(given, "C")
-        b.branch("equal", way, DECRYPTS, name)
-        b.assign(C, written())
-        b.label(name)
-        return C
-
-    def hashed(C: VReg, size: int) -> None:
-        A = b.xor(to_register(b, hashing, C, "C"), X, "A = X + C")
-        b.emit("zero", X, note="X counts once")
-        sums.add((A, entries(hashing, key_at, top)))
-        b.assign(key_at, b.gpr("gpr_add", key_at, size, note="the next powers"))
-
-    if lanes > 1:
-        size = BLOCK_BYTES * lanes
-        b.branch("below", text.length, size, "blocks")
-        with b.loop("register"):
-            state, key = enciphered(b, text.keys, text.counters.partial(lanes), "wide_round")
-            text.counters.skip(lanes)
-            raw = b.load(text.at(text.source), "text", lanes)
-            written = add_text(b, state, key, raw, "the other text")
-            b.store(text.at(text.out), written, "written")
-            hashed(chosen("wide_chosen", raw, lambda: written), size)
-            text.advance(size)
-            b.branch("not_below", text.length, size, "register")
-        b.label("blocks")
-    if lanes > 1 or lengths is not None:
+    rest = _Rest(text, way, X, _Sums(b, kernel), key_at)
+    rest.sums.clear()
+    if lengths is not None:
         b.branch("equal", text.length, 0, "written")
+    at_once = kernel.instruction_set.partial_registers and terms is None
+    stream = _registers(rest) if lanes > 1 else None
+    if stream is not None and at_once:
+        _part(rest, stream)
+    else:
+        _blocks(rest, stream)
+    b.label("written")
+    if lengths is not None:
+        place = (text.context, 1) if at_once else (key_at, top)
+        rest.sums.add((b.xor(lengths(), X, "the lengths"), entries(hashing, *place)))
+    b.assign(X, rest.sums.reduced(R))
+    if lengths is None:
+        b.label("hashed_all")
 
-    def keystream() -> VReg:
-        blocks = text.counters.partial(lanes)
-        return b.aes_last(*enciphered(b, text.keys, blocks, "block_round"), "keystream")
 
-    # One register has the keystream of all blocks that are left.
-    stream = b.variable(keystream(), "keystream") if lanes > 1 else None
+def _registers(rest: _Rest) -> VReg:
+    """Record whole registers; go on with the keystream of what is left, if anything is.
+
+    The cipher takes four registers in a turn, or the one or two that are left.
+    """
+    text, b, keys, lanes = rest.text, rest.text.b, rest.text.keys, rest.text.kernel.lane_count
+    size = BLOCK_BYTES * lanes
+
+    def rounds(count: int) -> None:
+        round_keys = [keys.indexed(i, ahead, lanes) for ahead in range(count)]
+        for some, more in ((slice(1), 1), (slice(1, 2), 2), (slice(2, 4), 0)):
+            for key in round_keys:
+                for state in states[some]:
+                    b.assign(state, b.aes_round(state, key, "round i"))
+            if more:
+                b.branch("below", text.length, more * size + 1, "no_more")
+        b.label("no_more")
+
+    with b.loop("registers"):
+        states = whitened(b, keys, text.counters.last_blocks(TOGETHER))
+        i = second_index(b, keys, states)
+        end = keys.end()
+        with b.loop("wide_round"):
+            rounds(2)
+            step(b, keys, i, 2)
+            b.branch("above", end, i, "wide_round")
+        last = keys.indexed(i, 0, lanes)
+        E = [b.variable(b.aes_last(state, last, "keystream"), "E") for state in states]
+        left = b.gpr("gpr_const", TOGETHER, note="registers of keystream")
+        b.branch("below", text.length, size, "part")
+        with b.loop("register"):
+            raw = b.load(text.at(text.source), "text", lanes)
+            written = b.xor(E[0], raw, "the other text")
+            b.store(text.at(text.out), written, "written")
+            rest.hash(rest.chosen("wide_chosen", raw, lambda: written))
+            text.counters.skip(lanes)
+            rest.advance(size)
+            b.branch("equal", text.length, 0, "written")
+            for one, following in pairwise(E):
+                b.assign(one, following)
+            b.assign(left, b.gpr("gpr_sub", left, 1))
+            b.branch("equal", left, 0, "registers")
+            b.branch("not_below", text.length, size, "register")
+    b.label("part")
+    return E[0]
+
+
+def _part(rest: _Rest, E: VReg) -> None:
+    """Record less than a register, at once."""
+    text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
+    exact = Exact.of(b, text.length, numbers_left(lanes, whole=False), lanes)
+    raw = exact.load("part", text.at(text.source))
+    written = b.xor(E, raw, "the other text")
+    exact.store("part_written", text.at(text.out), written)
+    rest.hash(rest.chosen("part_chosen", raw, lambda: exact.first(written)))
+    if text.counters.kept:
+        rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
+        text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
+
+
+def _blocks(rest: _Rest, stream: VReg | None) -> None:
+    """Record less than a register, or a group of blocks, block by block."""
+    text, b = rest.text, rest.text.b
     with b.loop("block"):
-        E = keystream() if stream is None else b.first_lane(stream)
+        if stream is None:
+            state = enciphered(b, text.keys, text.counters.partial(1), "block_round")
+            E = b.aes_last(*state, "keystream")
+        else:
+            E = b.first_lane(stream)
         C = b.register("C")
         b.branch("below", text.length, BLOCK_BYTES, "partial")
         raw = b.load(text.at(text.source), "text")
         written = b.xor(raw, E, "the other text")
         b.store(text.at(text.out), written, "written")
-        b.assign(C, chosen("block_chosen", raw, lambda: written))
+        b.assign(C, rest.chosen("block_chosen", raw, lambda: written))
         b.emit("jump", Label("hashed"))
         b.label("partial")
         with b.part("partial"):
-            b.assign(C, _piece(text, E, chosen))
+            b.assign(C, _piece(rest, E))
             b.assign(text.length, b.gpr("gpr_const", BLOCK_BYTES))
         b.label("hashed")
-        hashed(C, BLOCK_BYTES)
-        text.advance(BLOCK_BYTES)
+        rest.hash(C)
+        rest.advance(BLOCK_BYTES)
         if stream is None or text.counters.kept:
             text.counters.skip(1)
         if stream is not None:
             b.assign(stream, b.lanes_down(stream, 1, "the next block's"))
         b.branch("not_equal", text.length, 0, "block")
-    b.label("written")
-    if lengths is not None:
-        sums.add((b.xor(lengths(), X, "the lengths"), entries(hashing, key_at, top)))
-    b.assign(X, sums.reduced(R))
-    if lengths is None:
-        b.label("hashed_all")
 
 
-def _piece(text: Text, E: VReg, chosen: Callable[[str, VReg, Callable[[], VReg]], VReg]) -> VReg:
+def _piece(rest: _Rest, E: VReg) -> VReg:
     """Record a partial block; return its ciphertext, zero-padded."""
-    b, length = text.b, text.length
+    text, b, length = rest.text, rest.text.b, rest.text.length
     if text.kernel.instruction_set.partial_registers:
         exact = Exact.of(b, length, range(1, BLOCK_BYTES))
         raw = exact.load("piece", text.at(text.source))
         written = b.xor(raw, E, "the other text")
         exact.store("written", text.at(text.out), written)
-        return chosen("chosen", raw, lambda: exact.first(written))
+        return rest.chosen("chosen", raw, lambda: exact.first(written))
     raw = load_partial(b, text.source, length, "padded", forget=True)
     written = b.xor(raw, E, "the other text")
     store_partial(b, b.gpr("gpr_copy", text.out), length, written)
-    return chosen("chosen", raw, lambda: first_bytes(b, written, length))
+    return rest.chosen("chosen", raw, lambda: first_bytes(b, written, length))
 
 
 def absorbed(b: Builder, kernel: GcmKernel, context: VReg, source: VReg, length: VReg) -> VReg:

@@ -66,12 +66,31 @@ def rows_of_group(
     b.assign(rows, b.gpr("gpr_add", b.gpr("gpr_shr", first, 6), 1, note="rows"))
 
 
+def judged(b: Builder, kernel: GcmKernel, record: VReg, ahead: int, wrong: VReg, bits: int) -> None:
+    """Record what becomes of messages with a wrong tag: no text, and their status.
+
+    `wrong` has so many bits for each message, of which one is set if its tag is wrong. Changes it.
+    """
+    at = b.register("at", cls=RegClass.GPR)
+    b.assign(at, b.gpr("gpr_address", Mem(base=record, disp=RECORD_BYTES * ahead)))
+    b.label("wrong")
+    b.branch("equal", b.gpr("gpr_and", wrong, (1 << bits) - 1), 0, "not_this")
+    out, length = (b.gpr("gpr_copy", read(b, at, word)) for word in ("out", "len"))
+    with b.part("clear"):
+        clear(b, kernel, out, length)
+    report(b, at, DIFFERS)
+    b.label("not_this")
+    b.assign(at, b.gpr("gpr_add", at, RECORD_BYTES))
+    b.assign(wrong, b.gpr("gpr_shr", wrong, bits))
+    b.branch("not_equal", wrong, 0, "wrong")
+
+
 class Fours:
     """The registers of a group of four and of the group before, and what is recorded with them."""
 
     def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool) -> None:
         self.b, self.kernel, self.context, self.encrypts = b, kernel, context, encrypts
-        self.hashing = kernel.hash
+        self.hashing, self.count = kernel.hash, MESSAGES_AT_ONCE
         self.keys = RoundKeys(b, kernel, context)
         names = self.hashing.multiplier.accumulators
         self.acc = [{name: b.register(name, LANES) for name in names} for _ in ALL]
@@ -295,20 +314,9 @@ class Fours:
         """Record what becomes of messages with a wrong tag: no text, and their status."""
         if self.encrypts:
             return
-        b, at = self.b, self.b.register("at", cls=RegClass.GPR)
-        b.branch("equal", self.wrong, 0, "right")
-        b.assign(at, b.gpr("gpr_address", Mem(base=record, disp=RECORD_BYTES * ahead)))
-        b.label("wrong")
-        b.branch("equal", b.gpr("gpr_and", self.wrong, 3), 0, "not_this")
-        out, length = (b.gpr("gpr_copy", read(b, at, word)) for word in ("out", "len"))
-        with b.part("clear"):
-            clear(b, self.kernel, out, length)
-        report(b, at, DIFFERS)
-        b.label("not_this")
-        b.assign(at, b.gpr("gpr_add", at, RECORD_BYTES))
-        b.assign(self.wrong, b.gpr("gpr_shr", self.wrong, 2))
-        b.branch("not_equal", self.wrong, 0, "wrong")
-        b.label("right")
+        self.b.branch("equal", self.wrong, 0, "right")
+        judged(self.b, self.kernel, record, ahead, self.wrong, 2)
+        self.b.label("right")
 
     def totals(self, only: bool) -> Mapping[str, Value]:
         """Record the sums of four messages, one in each lane."""

@@ -1,19 +1,22 @@
 """Many messages in one call: groups of four side by side (`fours`), any other one by itself.
 
-Groups need registers of four lanes. With narrower ones every message goes by itself. Four
-neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as many
-rows as the others, within the powers of the table.
+In registers of four lanes, four neighbours make a group if each has an IV of 12 bytes, at most 16
+bytes of AAD, and text of as many rows as the others, within the powers of the table. In narrower
+ones (`columns`) they must have the same lengths, too.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, RegClass, Slot, VReg
-from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
+from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, MOST_OF_MANY, GcmKernel
 from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, AlikeRows
+from ghashgen.kernels.gcm.parts.columns import Columns
 from ghashgen.kernels.gcm.parts.fours import MASKS, Fours, rows_of_group
+from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
 
 RECORD, LEFT, ROWS = (Slot(i) for i in range(1 + len(MASKS), 4 + len(MASKS)))
@@ -39,7 +42,10 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
     b.label("next")
     left = take(b, LEFT)
     b.branch("equal", left, 0, "done")
-    if kernel.groups:
+    slots = SLOTS
+    if kernel.groups and kernel.lane_count < MESSAGES_AT_ONCE:
+        slots = _columns(b, kernel, record, encrypts)
+    elif kernel.groups:
         _groups(b, kernel, record, left, encrypts)
     b.label("one")
     put(b, RECORD, record)
@@ -48,7 +54,7 @@ def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encr
     put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), 1))
     b.emit("jump", Label("next"))
     b.label("done")
-    b.buffer(SLOTS)
+    b.buffer(slots)
 
 
 def _groups(b: Builder, kernel: GcmKernel, record: VReg, left: VReg, encrypts: bool) -> None:
@@ -76,12 +82,36 @@ def _groups(b: Builder, kernel: GcmKernel, record: VReg, left: VReg, encrypts: b
             b.emit("jump", Label("mixed"))
 
 
+def _columns(b: Builder, kernel: GcmKernel, record: VReg, encrypts: bool) -> int:
+    """Record all groups in narrow registers; go to `one` for a message that begins none.
+
+    Returns the number of stack slots in use.
+    """
+    rows = b.register("rows", cls=RegClass.GPR)
+    length, most = read(b, record, "len"), MOST_OF_MANY[kernel.lane_count]
+    b.branch("below", length, BLOCK_BYTES, "one")
+    b.branch("not_below", length, BLOCK_BYTES * most + 1, "one")
+    kinds = [Columns(b, kernel, b.params[0], encrypts, m, SLOTS) for m in range(1, most + 1)]
+
+    def groups(kind: Columns) -> None:
+        with b.part(f"alike_{kind.blocks}"):
+            b.branch("below", take(b, LEFT), kind.count, "other")
+            _Groups(b, kind, record, rows, 0, True).record("other")
+        b.emit("jump", Label("next"))
+        b.label(f"alike_{kind.blocks}_other")
+        b.emit("jump", Label("one"))
+
+    cases = {BLOCK_BYTES * (kind.blocks - 1) + 1: partial(groups, kind) for kind in kinds}
+    choose(b, length, cases, lambda least: f"over_{least // BLOCK_BYTES}", lambda n: n // 2)
+    return max(kind.end for kind in kinds)
+
+
 @dataclass
 class _Groups:
-    """Groups of four, one after another, as long as they fit together."""
+    """Groups, one after another, as long as they fit together."""
 
     b: Builder
-    fours: Fours
+    fours: Fours | Columns
     record_at: VReg
     rows: VReg
     held: int
@@ -101,39 +131,43 @@ class _Groups:
             b.label("more")
             self._step()
             if not only:
+                assert isinstance(fours, Fours)
                 fours.cleared()
                 b.branch("below", self.rows, 2, "again")
                 self._more_rows()
                 b.label("again")
-            b.branch("below", take(b, LEFT), MESSAGES_AT_ONCE, "no")
+            b.branch("below", take(b, LEFT), fours.count, "no")
             fours.fits(self.record_at, self.rows, "no")
             b.emit("jump", Label("group"))
         b.label("no")
-        fours.finished(self.record_at, -MESSAGES_AT_ONCE, only)
         with b.part("last"):
-            fours.judged(self.record_at, -MESSAGES_AT_ONCE)
+            fours.finished(self.record_at, -fours.count, only)
+            fours.judged(self.record_at, -fours.count)
 
     def _row(self, hashed: bool) -> None:
         """Record the first row of a group, beside the hash of the last row before."""
         fours, record = self.fours, self.record_at
         if hashed:
             with fours.stream("hash", 0.0, 0.85):
-                fours.finished(record, -MESSAGES_AT_ONCE, self.only)
-        with fours.stream("begun", 0.5, 1.0):
-            fours.begun(record)
+                fours.finished(record, -fours.count, self.only)
+        if isinstance(fours, Fours):
+            with fours.stream("begun", 0.5, 1.0):
+                fours.begun(record)
         with fours.stream("cipher", 0.0, 1.0):
             fours.first_row(record)
         if hashed:
-            fours.judged(record, -MESSAGES_AT_ONCE)
+            fours.judged(record, -fours.count)
 
     def _step(self) -> None:
-        b, group = self.b, RECORD_BYTES * MESSAGES_AT_ONCE
-        b.assign(self.record_at, b.gpr("gpr_add", self.record_at, group, note="the next group"))
-        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), MESSAGES_AT_ONCE))
+        b, count = self.b, self.fours.count
+        step = RECORD_BYTES * count
+        b.assign(self.record_at, b.gpr("gpr_add", self.record_at, step, note="the next group"))
+        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), count))
 
     def _more_rows(self) -> None:
         """Record the rows after the first one, of the group before `record_at`."""
         b, fours, rows = self.b, self.fours, self.rows
+        assert isinstance(fours, Fours)
         put(b, RECORD, self.record_at)
         put(b, ROWS, rows)
         fours.more_rows(self.record_at, -MESSAGES_AT_ONCE)

@@ -73,7 +73,8 @@ def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
     return load_partial(b, iv, left, "padded")
 
 
-def twelve_bytes(b: Builder, iv: VReg) -> VReg:
+def twelve_bytes(b: Builder, iv: VReg, within: str = "") -> VReg:
     """Load IV_BYTES bytes, zero-padded."""
-    low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
-    return b.join_low(low, b.load_part("load32", Mem(base=iv, disp=8), "bytes 8..11"), "IV")
+    low = b.load_part("load64", Mem(base=iv, within=within), "IV, bytes 0..7")
+    high = b.load_part("load32", Mem(base=iv, disp=8, within=within), "bytes 8..11")
+    return b.join_low(low, high, "IV")
