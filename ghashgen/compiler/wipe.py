@@ -1,8 +1,8 @@
 """What a wiping function zeroes before it returns, on physical registers.
 
-It zeroes all vector registers and slots that were written. Of the general registers it zeroes those
-that are loaded from memory and those that may, at some return, hold a value computed from memory or
-a vector register. `verify` checks the bytes for completeness.
+It zeroes all vector registers and slots that were written. Of the general and mask registers it
+zeroes those that are loaded from memory and those that may, at some return, hold a value computed
+from memory or a vector register. `verify` checks the bytes for completeness.
 """
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from ghashgen.arch.rows import Isa
 from ghashgen.compiler.liveness import falls_through, positions, targets
 from ghashgen.ir.program import Argument, Flow, Op, PReg, Program, Reg, RegClass, Slot
 
-_GPR = RegClass.GPR
+_GPR, _MASK = RegClass.GPR, RegClass.MASK
 
 
 def wiped(
@@ -37,14 +37,18 @@ def wiped(
         for reg in isa.rows[op.code].effects(op)[1]
         if reg.cls is _GPR
     }
-    data = loaded | _data_at_returns(program, isa)
-    for number in sorted(reg.index for reg in data - {*given}):
+    data = (loaded | _data_at_returns(program, isa)) - {*given}
+    general, masks = (sorted(reg.index for reg in data if reg.cls is c) for c in (_GPR, _MASK))
+    for number in general:
         out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
+    for number in masks:
+        (mask,) = isa.lower["mask"]
+        out.append(Op(mask.row, (PReg(_MASK, number), PReg(_GPR, general[0])), comment="wipe"))
     return out
 
 
 def _data_at_returns(program: Program, isa: Isa) -> set[Reg]:
-    """Return the general registers that may hold data at some return, by data flow."""
+    """Return the general and mask registers that may hold data at some return, by data flow."""
     blocks, at = program.blocks, positions(program.blocks)
     starts: list[set[Reg] | None] = [set(), *(None for _ in blocks[1:])]
     found: set[Reg] = set()
@@ -69,12 +73,12 @@ def _data_at_returns(program: Program, isa: Isa) -> set[Reg]:
 
 
 def _after(op: Op, isa: Isa, state: set[Reg]) -> set[Reg]:
-    """Return the general registers that may hold data after an operation."""
+    """Return the general and mask registers that may hold data after an operation."""
     row = isa.rows[op.code]
     reads, writes = row.effects(op)
     parameter = any(isinstance(operand, Argument) for operand in op.operands)
     made = (row.audit_class == "load" and not parameter) or any(
         reg in state or reg.cls is RegClass.VEC for reg in reads
     )
-    own = {reg for reg in writes if reg.cls is _GPR}
+    own = {reg for reg in writes if reg.cls in {_GPR, _MASK}}
     return state | own if made else state - own
