@@ -55,6 +55,11 @@ def test_it_is_proved_for_any_count() -> None:
     assert len({*assertions["next"]["from"]} - {"entry", "next"}) == len(assertions) - 1
 
 
+READS_AAD = """test r8, r8
+    jz .empty
+    movzx eax, byte [rcx]
+.empty:
+    mov         eax, 2"""
 WRONG: dict[str, tuple[dict[str, str], Edit, str]] = {
     "another word": ({"STATUS_AT": "64"}, str, "the status is wrong"),
     "the next one's word": ({"STATUS_AT": "127"}, str, "not known to be in it"),
@@ -69,6 +74,7 @@ WRONG: dict[str, tuple[dict[str, str], Edit, str]] = {
     "a text that is not cleared": ({"WRONG": "DECRYPT"}, str, "after it has been written over"),
     "the next one's length": ({}, replacing("[rbx + 40]", "[rbx + 120]"), "not known to be in it"),
     "the next one's tag": ({}, replacing("[rbx + 32]", "[rbx + 112]"), "not known to be in it"),
+    "a refused one's AAD": ({}, replacing("mov         eax, 2", READS_AAD), "a refused message"),
     "the input written": ({}, replacing("OUT         [rbx + 24]", "OUT         [rbx + 16]"),
                           "read-only"),
 }  # fmt: skip
