@@ -90,7 +90,7 @@ class Records(Function):
         records = Region(MESSAGES, 0, size, Access.UPDATE, _nothing, other=self.other)
         words = Region(OTHER_WORDS, 0, size, Access.READ, _nothing)
         table, *own = super().call(numbers, align).regions
-        return table, *(replace(one, other=self.own) for one in own), records, words
+        return table, *(replace(one, promised=self.promise) for one in own), records, words
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called: with the array, at whose first record it stands."""
@@ -98,8 +98,8 @@ class Records(Function):
         held = tuple((MESSAGES, at, value) for at, value in self.words(numbers))
         return Call(self.abi, arguments, self._regions(numbers, align), align, held)
 
-    def own(self, memory: Memory, at: Number, size: int, store: bool) -> None:
-        """Return that bytes are of this message. If it is refused, its pointers may be anything.
+    def promise(self) -> None:
+        """Refuse to take pointers for buffers if the message is refused: they may be anything.
 
         Raises:
             Fork: whether it is refused depends on the unknowns.
