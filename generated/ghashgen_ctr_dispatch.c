@@ -456,17 +456,29 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR256_SSE_X8],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
     {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR256_AVX512_X32],
+    },
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    {
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x5),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR256_AVX512_X32],
+    },
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
+    {
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR256_AVX2_X16],
     },
     /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {

@@ -192,7 +192,7 @@ def by_name(data: object) -> Mapping[str, object]:
             if (
                 schema == SCHEMA
                 and schema is not True
-                and all(isinstance(symbol, str) for symbol in functions)
+                and all(isinstance(symbol, str) and symbol.isprintable() for symbol in functions)
             ):
                 return functions
     raise unsupported("no certificates of this schema")

@@ -128,6 +128,7 @@ def test_a_function_needs_its_certificate(searched: tuple[Result, Path], tmp_pat
         ("[]", "has no certificates: unsupported: no certificates of this schema"),
         ('{"schema": 2, "functions": {}}', "no certificates of this schema"),
         ('{"schema": 1, "functions": {"mul": {}}}', "certificates of mul, which the statement"),
+        ('{"schema": 1, "functions": {"a\\nb": {}}}', "no certificates of this schema"),
     ],
 )
 def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path) -> None:

@@ -78,13 +78,17 @@ class Jumping:
                 left.append(int(i.next_ip))
         return frozenset(found)
 
-    def touched(self, change: Change) -> list[str]:
-        """Return the functions that may come to changed instructions."""
-        changed = {
+    def changed(self, change: Change) -> frozenset[int]:
+        """Return the offsets of the instructions that a change reaches into."""
+        return frozenset(
             line.at
             for line in self.obj.lines
             if line.at < change.at + len(change.content) and line.instruction.next_ip > change.at
-        }
+        )
+
+    def touched(self, change: Change) -> list[str]:
+        """Return the functions that may come to changed instructions."""
+        changed = self.changed(change)
         return [name for name, every in self.reached.items() if changed & every]
 
     def changes(self) -> Iterator[Change]:
@@ -165,14 +169,19 @@ def _far(line: Line) -> Instruction:
     return i
 
 
-def beside(mutant: ObjectFile, right: Jumping, names: Collection[str]) -> ObjectFile:
-    """Return a mutant in which these functions are the right ones: their code stands behind it."""
-    by = -(-len(mutant.code) // _APART) * _APART
-    code = mutant.code.ljust(by, _NOP) + right.obj.code
-    again = (replace(r, offset=r.offset + by) for r in right.obj.relocations)
-    return mutant.with_more(
-        code, (*mutant.relocations, *again), {right.starts[name]: by for name in names}
-    )
+def together(right: Jumping, changes: Mapping[str, Sequence[Change]]) -> ObjectFile:
+    """Return a right object in which some functions have changes, each in code of its own."""
+    by = -(-len(right.obj.code) // _APART) * _APART
+    code, relocations = right.obj.code, [*right.obj.relocations]
+    moved = dict[int, int]()
+    for number, (name, some) in enumerate(changes.items(), 1):
+        mutant = right.obj
+        for change in some:
+            mutant = change.made(mutant)
+        code = code.ljust(number * by, _NOP) + mutant.code
+        relocations += (replace(r, offset=r.offset + number * by) for r in mutant.relocations)
+        moved[right.starts[name]] = number * by
+    return right.obj.with_more(code, relocations, moved)
 
 
 def _target(line: Line) -> int:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.check.attack.toy.certify import Data, edited, lying
 
 
@@ -32,10 +33,29 @@ def _small(rng: random.Random, part: Mapping[str, Any]) -> Data:
         return {"stack": {**cases, at: _small(rng, cases[at])}}
     if not part["assertions"]:
         return dict(part)
-    kind = rng.randrange(4)
+    kind = rng.randrange(6)
+    if kind > 3:
+        return _rounds(rng, part)
     out = copy.deepcopy(dict(part)) if kind == 0 else lying(rng, part)
     if kind < 2:
         _ghost(rng, out["assertions"][rng.choice(sorted(out["assertions"]))]["ghosts"])
+    return out
+
+
+def _rounds(rng: random.Random, part: Mapping[str, Any]) -> Data:
+    """Let places of which little is known hold what tells the rounds of some size, or a round key.
+
+    The assertion may stand elsewhere: at the head of a loop over the rounds, or behind it.
+    """
+    out = copy.deepcopy(dict(part))
+    a = out["assertions"][rng.choice(sorted(out["assertions"]))]
+    places, rounds = a["places"], rng.choice(sorted(ROUNDS.values()))
+    numbers = ["n", str(rounds)], ["n", str(16 * rounds)], ["p", "table", str(16 * rounds)]
+    keys = ["t", "entry", "key", rng.randrange(rounds + 1)], ["c", hex(16 * rounds)]
+    for place in rng.sample(sorted(p for p, said in places.items() if said == "!"), 2):
+        places[place] = rng.choice(keys if place.startswith("v") else numbers)
+    if rng.randrange(3) == 0:
+        a["at"] += rng.randrange(-64, 65)
     return out
 
 

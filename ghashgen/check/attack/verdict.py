@@ -1,11 +1,12 @@
 """Asks the prover about an object, as `ghashgen prove-object` does, with a time limit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.search.certified import Certified
 from ghashgen.verify.search.telling import telling_lengths, wrong_at
@@ -49,13 +50,22 @@ def verdict(
     Functions with `given` certificates are checked by these alone. Otherwise, if it is `suspected`
     to be wrong, a few telling lengths are tried first.
     """
+
+    def ask() -> Refutation | None:
+        # Most mutants are refuted at a few telling lengths; the others are proved completely.
+        lengths = telling_lengths(spec.blocks)
+        refutation = wrong_at(data, spec, lengths) if suspected and not given else None
+        search = Certified(given or {}).search
+        return refutation or prove_object(data, spec, search).refutation
+
+    return judged(ask, seconds)
+
+
+def judged(ask: Callable[[], Refutation | None], seconds: float = SECONDS) -> Verdict:
+    """Return the verdict of what refutes an object, or does not."""
     try:
         with limit(seconds):
-            # Most mutants are refuted at a few telling lengths; the others are proved completely.
-            lengths = telling_lengths(spec.blocks)
-            refutation = wrong_at(data, spec, lengths) if suspected and not given else None
-            search = Certified(given or {}).search
-            refutation = refutation or prove_object(data, spec, search).refutation
+            refutation = ask()
             if refutation is not None:
                 return Verdict(str(refutation.category))
     except CutOffError:

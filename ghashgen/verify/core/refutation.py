@@ -11,6 +11,9 @@ from ghashgen.verify.core.term import Lane
 if TYPE_CHECKING:
     from ghashgen.verify.core.explanation import Explanation
 
+MOST = 400
+"""Characters of a message."""
+
 
 class Category(StrEnum):
     """The theorem that failed, or the reason why none was shown."""
@@ -53,8 +56,10 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         at: int | None = None,
         difference: Difference | None = None,
     ) -> None:
-        # A name in a certificate may hold what no terminal can print.
-        message = message.encode("utf-8", "backslashreplace").decode()
+        # A certificate may name what no terminal can print, or so much that no line can hold it.
+        escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+        message = "".join(escaped)
+        message = message if len(message) <= MOST else f"{message[:MOST]}…"
         super().__init__(message)
         self.category = category
         self.message = message

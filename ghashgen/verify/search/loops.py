@@ -22,8 +22,8 @@ from ghashgen.verify.rules.state import State
 TURNS = 5
 """Arrivals at a head by which its loop is known."""
 
-MOST_TURNS = 20
-"""Turns of a loop over the bytes of a block, and more."""
+MOST_TURNS = 50
+"""Turns of a loop over the bytes of a block or the blocks of the largest group, and more."""
 
 MOST_CASES = 400
 """Cases that are followed to find a loop."""

@@ -262,12 +262,14 @@ class Search:
         """Add an assertion where the text has come to its end, if a loop over it follows."""
         if of != self.buffers - 1 or not self.answers:
             return None
-        behind, known = reached(self.after, before), self.stops()
+        behind, known, tried = reached(self.after, before), self.stops(), set[int]()
         for head in sorted(self.heads - known):
             if head in behind:
                 met = list(self.meetings(before, head))
                 partings = list(self.meetings(before, head, parting=True))[len(met) :]
                 for places in (met, *([at] for at in partings)):
+                    places = [at for at in places if at not in tried]
+                    tried |= {*places}
                     # Behind one place the ways may be too many, and before another they are not.
                     with suppress(Refutation):
                         if (name := self.joint(places, of)) is not None:

@@ -119,7 +119,7 @@ class Together:
         last = of is not None and of[0] == len(self.hashing.order) - 1
         ended = last and all(one.ended for one in group)
         hashed = [one.hashed[1] if one.hashed else 0 for one in group]
-        if group[0].base is not None:
+        if isinstance(group[0].base, Linear):
             self._anchor([one.base for one in group])  # type: ignore[misc]
             if self.basis.is_small(self.anchors[0]):
                 raise Unlike
