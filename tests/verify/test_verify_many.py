@@ -1,14 +1,19 @@
 """Many messages, one after the other: an `open_many` by hand is proved, its wrong twins are not."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from signal import SIGSEGV
 from typing import Any
 
 import pytest
 from helpers.open_by_hand import ASM, RIGHT, SPEC
 from helpers.verify_objects import assembled
 
+from ghashgen.support.toolchain import find_cc
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.rules.assertion import read_certificate
@@ -21,8 +26,8 @@ OPEN = GcmFunction("open_many", "gcm_open_many", OPERATIONS["open_many"])
 Edit = Callable[[str], str]
 
 
-def image(edit: Edit = lambda text: text, **changes: str) -> Image:
-    """Return the function, with other definitions and an edit of the loop."""
+def data(edit: Edit = str, **changes: str) -> bytes:
+    """Return the object, with other definitions and an edit of the loop."""
     head, _, _ = (ASM / "foreign.asm").read_text().partition("global foreign_init")
     macros, _, body = (ASM / "gcm_open.asm").read_text().partition("global gcm_open\ngcm_open:\n")
     macros = re.sub(r"%define (LENGTH|OUT|TAG|TAG_LENGTH) .*\n", "", macros)
@@ -30,7 +35,12 @@ def image(edit: Edit = lambda text: text, **changes: str) -> Image:
     loop = edit(loop.replace("    BODY\n", body.replace("\n    ret", "\n    jmp .end")))
     defined = [f"%define {k} {v}" for k, v in {**RIGHT, "STATUS_AT": "72", **changes}.items()]
     section = "section .note.GNU-stack noalloc noexec nowrite progbits\n"
-    return load_image(assembled("\n".join([*defined, head, macros, loop, section])))
+    return assembled("\n".join([*defined, head, macros, loop, section]))
+
+
+def image(edit: Edit = str, **changes: str) -> Image:
+    """Return the function in it."""
+    return load_image(data(edit, **changes))
 
 
 @cache
@@ -55,6 +65,11 @@ def test_it_is_proved_for_any_count() -> None:
     assert len({*assertions["next"]["from"]} - {"entry", "next"}) == len(assertions) - 1
 
 
+REFUSED = "mov         eax, 2"
+READS = f"test r8, r8\n    jz .empty\n    movzx eax, byte [rcx]\n.empty:\n    {REFUSED}"
+ENDS = "cmp r8, 99\n    ja .end\n    add r8, rcx\n    cmp rcx, r8"
+COMPARES = f"{REFUSED}\n    {ENDS}\n    jbe .end\n    xor eax, eax"
+
 WRONG: dict[str, tuple[dict[str, str], Edit, str]] = {
     "another word": ({"STATUS_AT": "64"}, str, "the status is wrong"),
     "the next one's word": ({"STATUS_AT": "127"}, str, "not known to be in it"),
@@ -69,6 +84,8 @@ WRONG: dict[str, tuple[dict[str, str], Edit, str]] = {
     "a text that is not cleared": ({"WRONG": "DECRYPT"}, str, "after it has been written over"),
     "the next one's length": ({}, replacing("[rbx + 40]", "[rbx + 120]"), "not known to be in it"),
     "the next one's tag": ({}, replacing("[rbx + 32]", "[rbx + 112]"), "not known to be in it"),
+    "a refused one's AAD": ({}, replacing(REFUSED, READS), "a refused message"),
+    "where a refused one's AAD ends": ({}, replacing(REFUSED, COMPARES), "a refused message"),
     "the input written": ({}, replacing("OUT         [rbx + 24]", "OUT         [rbx + 16]"),
                           "read-only"),
 }  # fmt: skip
@@ -80,3 +97,25 @@ def test_a_wrong_twin_is_refused(name: str) -> None:
     assertions = read_certificate(proved())
     with pytest.raises(Refutation, match=re.escape(why)):
         Checker(image(edit, **changes), SPEC.meaning(OPEN), assertions).check()
+
+
+CALL = """
+import ctypes, sys
+record = (ctypes.c_uint64 * 10)(0, 2**64 - 8, 0, 0, 0, 0, 16, 0, 0, 9)
+ctypes.CDLL(sys.argv[1]).gcm_open_many(bytes(192), record, ctypes.c_size_t(1))
+sys.exit(record[9])
+"""
+"""A record without an IV, whose AAD would end behind the address space."""
+
+
+@pytest.mark.parametrize(
+    ("instead", "status"), [(REFUSED, 2), (READS, -SIGSEGV), (COMPARES, 0)], ids=["", "r", "c"]
+)
+def test_pointers_of_a_refused_message_may_be_anything(
+    instead: str, status: int, tmp_path: Path
+) -> None:
+    place, library = tmp_path / "many.o", tmp_path / "many.so"
+    place.write_bytes(data(replacing(REFUSED, instead)))
+    subprocess.run([*find_cc().command, "-shared", "-o", library, place], check=True)
+    called = subprocess.run([sys.executable, "-c", CALL, library], check=False)
+    assert called.returncode == status

@@ -100,6 +100,7 @@ class Memory:
             raise self._refute(f"{kind} {address.region}", at)
         if region.access is Access.ANOTHER:
             return region.name, 0
+        region.promised()
         offset = address.offset
         if isinstance(offset, Linear):
             self.facts.near(offset)
@@ -384,6 +385,7 @@ class Memory:
         region = self.regions.get(pointer.region)
         if region is None:
             return False
+        region.promised()
         beyond = combined(pointer.offset, region.size, -1)
         within = combined(pointer.offset, region.low, -1)
         return self.facts.below(within, 0) is False and self.facts.below(beyond, 1) is True

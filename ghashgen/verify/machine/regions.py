@@ -43,6 +43,8 @@ class Region:
     """Bytes that only a linker knows, and why."""
     done: Number | None = None
     """The finished part: a store before this is refused."""
+    promised: Callable[[], None] = lambda: None
+    """Refuses where the caller does not promise that there is this buffer."""
     over: str = ""
     """A buffer that may be this one: what is read here must not have been written there."""
     other: Callable[[Any, Any, int, bool], Value | None] | None = None

@@ -232,6 +232,7 @@ class Message:
             terms_named=terms_named,
             held=stream.HELD if self.goes_on else {},
             promised=stream.PROMISED if self.goes_on else (Case(),),
+            refused=self.refused,
         )
 
     def buffers(self) -> dict[str, Buffer]:

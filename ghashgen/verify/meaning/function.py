@@ -85,6 +85,8 @@ class Function:
     held: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Numbers that are no parameters: the buffer that holds them, and where."""
     promised: tuple[Case, ...] = (Case(),)
+    refused: Callable[[State], int | None] = lambda state: None
+    """Returns the status of a call that writes nothing, None for any other."""
 
     def __post_init__(self) -> None:
         self.terms: Terms = self.names.terms

@@ -10,7 +10,7 @@ it follows any record (docs/gcm-many.md).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -89,13 +89,24 @@ class Records(Function):
         size = times(numbers[COUNT], RECORD_BYTES)
         records = Region(MESSAGES, 0, size, Access.UPDATE, _nothing, other=self.other)
         words = Region(OTHER_WORDS, 0, size, Access.READ, _nothing)
-        return *super().call(numbers, align).regions, records, words
+        table, *own = super().call(numbers, align).regions
+        return table, *(replace(one, promised=self.promise) for one in own), records, words
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called: with the array, at whose first record it stands."""
         arguments = Pointer("table", 0), Pointer(MESSAGES, 0), numbers[COUNT]
         held = tuple((MESSAGES, at, value) for at, value in self.words(numbers))
         return Call(self.abi, arguments, self._regions(numbers, align), align, held)
+
+    def promise(self) -> None:
+        """Refuse to take pointers for buffers if the message is refused: they may be anything.
+
+        Raises:
+            Fork: whether it is refused depends on the unknowns.
+            Refutation: it is.
+        """
+        if self.refused(self.names.state) is not None:
+            raise Refutation(Category.MEMORY, "a buffer of a refused message", at=self.terms.at)
 
     def other(self, memory: Memory, at: Number, size: int, store: bool) -> Value | None:
         """Return what a word of another record of the window is; None: it is of this record.
