@@ -228,8 +228,8 @@ def test_the_wheel_carries_what_verbs_read_and_no_more(wheel: Path) -> None:
     package = {f"ghashgen/{name}" for name in files_below(ROOT / "ghashgen") if name[-3:] != ".py"}
     assert {name for name in package if "__pycache__" not in name} <= held
     assert not [name for name in held if not name.startswith(("ghashgen/", "ghashgen-"))]
-    # Records of four machines are most of it.
-    assert wheel.stat().st_size < 3_000_000
+    # Records of five machines are a third of it.
+    assert wheel.stat().st_size < 3_500_000
 
 
 def test_recommend_names_what_a_user_of_the_wheel_has(base: Environment) -> None:
