@@ -26,8 +26,8 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     # Addresses are a section and an offset.
     "address_absolute": (MEMORY, "the absolute address 0x10010"),
     "address_as_number": (UNSUPPORTED, "in a vector register"),
-    "address_compared": (UNSUPPORTED, "depends on where a (section|buffer) lies"),
-    "address_difference": (UNSUPPORTED, "addresses in different buffers"),
+    "address_compared": (UNSUPPORTED, "depends on where a buffer or a section lies"),
+    "address_difference": (UNSUPPORTED, "a sum or a difference of these addresses"),
     "address_distance": (MEMORY, "of section .rodata that end 4112 beyond it"),
     "address_other_code": (UNSUPPORTED, "a jump out of its section without a relocation"),
     "address_rounded": (UNSUPPORTED, "rounded beyond its known alignment"),
