@@ -114,7 +114,7 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
     ),
     "the length of a tag modulo 2^32": (
         put((FIRST, f"mov ecx, ecx\n {FIRST}")), put((FIRST, f"mov rcx, rcx\n {FIRST}")),
-        OPEN, "search: no loop",
+        FUNCTION, "a tag of 4294967311 bytes is not refused",
     ),
     "a message that has not begun": (
         put((NO_PHASE, "")), put((NO_PHASE, "test rax, rax\n jz .misplaced\n")),
