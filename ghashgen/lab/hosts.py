@@ -55,8 +55,11 @@ def host_parts(trials: Mapping[str, Trial]) -> Iterable[str]:
             (">bytes", "key set", ">ours, ns", *(f">{rival}, ns (times ours)" for rival in rivals)),
             [_row(time, rivals) for time in trial["times"]],
         )
-        yield _list("Tests, run with our kernels", (f"`{line}`" for line in trial["tests"]))
-        yield _list("Calls of our functions", (_calls(*each) for each in trial["called"].items()))
+        yield _list("Tests that passed with our kernels", (f"`{line}`" for line in trial["tests"]))
+        yield _list(
+            "How often our functions were called",
+            (_calls(*each) for each in trial["called"].items()),
+        )
         yield _list("Objects", (f"`{kernel}`: {how}" for kernel, how in trial["proofs"].items()))
 
 
