@@ -44,16 +44,13 @@ def test_the_stories_are_these() -> None:
     ]
 
 
-ON_TRIAL = ("instruction vpcmpuq", "function gcm seal_many", "function gcm open_many")
-"""What many messages in one call need: no kernel of the catalogue has them."""
-
 OUTSIDE = ("family given",)
 """Families without a kernel in the catalogue: nothing measures, tunes or recommends theirs."""
 
 
 def test_the_tree_lacks_only_what_no_loop_has() -> None:
     """Cores without numbers for the edges of functions and for partial blocks."""
-    found = [lack for lack in lacks() if lack.addition not in ON_TRIAL + OUTSIDE]
+    found = [lack for lack in lacks() if lack.addition not in OUTSIDE]
     assert [lack.addition for lack in found] == [f"core {name}" for name in uarches()]
     for lack in found:
         forms = lack.lacks.removeprefix("uops and latency of ").split("; ")
