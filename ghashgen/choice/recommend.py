@@ -291,6 +291,8 @@ def _advice(
         question = pick.candidate.question
         small = use.messages == 1 and question.grows
         rest = "a table a quarter of the message" if small else question.convention
+        if use.prefers:
+            rest = f"{' and '.join(sorted(use.prefers, reverse=True))}, then {rest}"
         why = f"nothing was measured: by convention the widest registers, then {rest}"
         return Advice(above, last, pick.candidate, "", False, pick.asked, "", None, (), why)
     subjects = found.record.results.subjects
