@@ -44,13 +44,16 @@ def test_the_stories_are_these() -> None:
     ]
 
 
+ON_TRIAL = ("instruction vpcmpuq",)
+"""What only groups of messages of different lengths need: no kernel of the catalogue has them."""
+
 OUTSIDE = ("family given",)
 """Families without a kernel in the catalogue: nothing measures, tunes or recommends theirs."""
 
 
 def test_the_tree_lacks_only_what_no_loop_has() -> None:
     """Cores without numbers for the edges of functions and for partial blocks."""
-    found = [lack for lack in lacks() if lack.addition not in OUTSIDE]
+    found = [lack for lack in lacks() if lack.addition not in ON_TRIAL + OUTSIDE]
     assert [lack.addition for lack in found] == [f"core {name}" for name in uarches()]
     for lack in found:
         forms = lack.lacks.removeprefix("uops and latency of ").split("; ")
