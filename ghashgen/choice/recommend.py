@@ -102,7 +102,9 @@ class Beside:
     use: Use
     advice: Advice
     ratio: float | None
-    """The time of the kernel that it stands beside, in the same mode, divided by its own."""
+    """The time of the kernel that it stands beside, in the same mode, divided by its own; None if
+    it is the same kernel.
+    """
 
 
 def machine(name: str, records: Sequence[Record]) -> Machine:
@@ -241,7 +243,7 @@ def _with(item: Advice, other: Use, more: Advice, records: Sequence[Record]) -> 
     if not more.candidate.exports(other.prefers):
         return item
     speed, ratio = more.speed, None
-    if speed:
+    if speed and item.candidate != more.candidate:
         results = next(r for r in records if r.slug == more.record).results
         cell = results.cell(item.candidate.measured_as, speed.size, speed.mode)
         ratio = cell.cycles / speed.cycles if cell else None
