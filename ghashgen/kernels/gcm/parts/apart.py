@@ -52,7 +52,6 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
                 b.label("first")
                 fours.row_masks(lengths[0])
                 fours.first_row(record)
-                b.label("written")
                 fours.hashed(record, lengths)
                 fours.finished(record, 0, True)
                 fours.judged(record, 0)
