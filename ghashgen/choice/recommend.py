@@ -220,9 +220,7 @@ def recommend(
     picks = chooser.picks(host, here.features, use)
     if not picks:
         raise GhashgenError(
-            f"no kernel runs without {question.least}, and {here.cpu} has "
-            f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
-            question.instead,
+            f"{here.cpu} can run no kernel: each needs {question.least}", question.instead
         )
     wanted = None if size is None else pick_at(picks, size)
     out, above = list[Advice](), -1
