@@ -8,7 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ghashgen.choice.candidate import BELOW_AVX, Candidate, levels, without_needless_wipes
+from ghashgen.choice.candidate import (
+    BELOW_AVX,
+    Candidate,
+    levels,
+    preferred,
+    without_needless_wipes,
+)
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
 from ghashgen.choice.figures import Figures, Scores, of_other_code
@@ -98,7 +104,8 @@ class Chooser:
         return next((row.picks for row in made if row.needs <= features), ())
 
     def _for(self, use: Use) -> list[Candidate]:
-        return [c for c in self._pool if c.exports(use.exports)]
+        able = [c for c in self._pool if c.exports(use.exports)]
+        return preferred(able, use.prefers)
 
     def _levels_of(self, host: Host, use: Use) -> Mapping[Features, Row]:
         """Return a host's rows by the level that they were made on, in the order of `levels`."""
