@@ -30,7 +30,7 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
 
 
 def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
-    """Return in a line which records have figures of other code, which do not count; "" if none.
+    """Return in a line which records have figures of other code; "" if none.
 
     The kernels are of the records' family. Figures never count for kernels of another back end, and
     that is not reported.
@@ -41,7 +41,7 @@ def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
     if not stale:
         return ""
     return (
-        f"figures of kernels whose code has changed do not count: {', '.join(stale)}; "
+        f"kernels whose code has changed since they were measured: {', '.join(stale)}; "
         "ghashgen bench --record measures again"
     )
 
@@ -55,6 +55,8 @@ class Scores:
     sizes: tuple[int, ...]
     """The modes and sizes whose geometric mean is a score."""
     by_candidate: Mapping[Candidate, float]
+    older: bool = False
+    """Whether figures of kernels whose code has changed since count."""
 
 
 class Figures:
@@ -85,12 +87,9 @@ class Figures:
         """Return the scores of a class, or None if the record cannot decide it.
 
         A kernel's score is the geometric mean over the sizes of the class. If no kernel of the
-        record
-        has all of them, the largest size with a figure decides. The cost of a table is compared
-        only if
-        at least half of the kernels have figures, because a record of only the fastest kernels
-        leaves
-        out those with small tables.
+        record has all of them, the largest size with a figure decides. The cost of a table is
+        compared only if at least half of the kernels have figures, because a record of only the
+        fastest kernels leaves out those with small tables.
         """
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:

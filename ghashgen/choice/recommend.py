@@ -335,6 +335,8 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
         )
     if not own:
         text += f"; no record of this CPU decides it: {record.title} is the nearest that does"
+    if pick.scores.older:
+        text += "; figures of older code count too, for lack of others"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text
