@@ -27,7 +27,7 @@ from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.text import ANSWER, DONE
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import Arrival, State
+from ghashgen.verify.rules.state import Arrival, Ranges, State
 
 MESSAGES, COUNT, RECORD = "messages", "count", "record"
 
@@ -184,15 +184,15 @@ class Records(Function):
             return {*arrival.state.memory.written[OTHER_WORDS]}
         return super().settled(arrival, region)
 
-    def arrivals(self, state: State) -> Iterator[State]:
+    def arrivals(self, state: State, ranges: Ranges) -> Iterator[State]:
         """Yield a state as it is; then turned to another window, before or behind its records."""
         yield state
-        now = state.ghosts[WINDOW]
-        first = self._first_left(state)
-        for window in sorted(WINDOWS, key=lambda size: size != now):
-            later = self.turned(state, first, window)
-            self.entering(later)
-            yield later
+        first, asked = self._first_left(state), [one.get(WINDOW) for one in ranges]
+        for window in WINDOWS:
+            if (window, window) in asked:
+                later = self.turned(state, first, window)
+                self.entering(later)
+                yield later
 
     def _first_left(self, state: State) -> Number:
         """Return the first record that is not done: all of the window are, or none is touched.
