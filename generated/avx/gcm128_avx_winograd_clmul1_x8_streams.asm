@@ -4913,9 +4913,62 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     and         r11, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .begins
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu     xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm4, [rdi + 544]                   ; k_10
+    vpxor       xmm2, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; last round: the other text
+    vmovdqu     [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm2                    ; X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; the block: T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; the block: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; the block: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; the block: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; the block: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; the block: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; the block: RES = fold(LO) + HI
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_first:
@@ -5051,9 +5104,11 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [rcx + 112], xmm2                   ; AES: written
     add         rdx, 0x80                           ; next group
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_rest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; AES: 1 blocks ahead
@@ -5585,11 +5640,13 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
 .whole_done:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .counted
 .begins:
     vpxor       xmm2, xmm2, xmm2
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .begun_under8
     vmovq       xmm2, [rdx]                         ; bytes 0..7
@@ -5602,6 +5659,7 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_padded
 .begun_under8:
     cmp         r11, 0x04
@@ -5635,9 +5693,8 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -5656,10 +5713,12 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu     xmm4, [rdi + 528]                   ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 544]                   ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm4, xmm2, xmm3                    ; the other text
     vmovq       xmm2, r11
     vpxor       xmm3, xmm3, xmm3
@@ -5684,6 +5743,7 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
 .begun_stored_4:
     mov         rax, r11
     and         rax, 0x02
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm4, 0x00              ; 2 of its bytes
@@ -5691,7 +5751,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     add         rcx, 0x02
 .begun_stored_2:
     and         r11, 0x01
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .begun_stored_1
     vpextrb     byte [rcx], xmm4, 0x00              ; 1 of its bytes
@@ -5699,7 +5758,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory
@@ -5709,7 +5767,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     ret
 .refused:
     mov         eax, 0x02
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .misplaced:
     mov         eax, 0x03
@@ -5887,10 +5944,60 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     and         rbx, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x00
     je          .begins
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu     xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm4, [rdi + 544]                   ; k_10
+    vpxor       xmm4, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; last round: the other text
+    vmovdqu     [rcx], xmm3                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm2                    ; X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; the block: T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; the block: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; the block: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; the block: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; the block: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; the block: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; the block: RES = fold(LO) + HI
+    cmp         rbx, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_groups:
@@ -6117,6 +6224,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     cmp         r8, 0x80
     jae         .whole_group
 .whole_after_group:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_done
 .whole_rest:
@@ -6139,7 +6247,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         r9, 0x10                            ; the next powers
     add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .whole_tail_after_block
 .whole_tail_block:
@@ -6168,7 +6275,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
     vpxor       xmm2, xmm2, xmm2                    ; reduce
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
     cmp         r8, 0x40
@@ -6248,7 +6354,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         rcx, 0x40
     sub         r8, 0x40
 .whole_under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x20
     jb          .whole_under_2
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; AES: counter block
@@ -6330,6 +6435,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .whole_under_1:
 .whole_written:
 .whole_done:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     cmp         rbx, 0x00
     je          .counted
 .begins:
@@ -6379,9 +6485,8 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -6400,10 +6505,12 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu     xmm4, [rdi + 528]                   ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 544]                   ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm3, xmm2, xmm3                    ; the other text
     mov         rax, rbx
     and         rax, 0x08
@@ -6415,6 +6522,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_8:
     mov         rax, rbx
     and         rax, 0x04
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_4
     vmovd       [rcx], xmm3                         ; 4 of its bytes
@@ -6423,6 +6531,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_4:
     mov         rax, rbx
     and         rax, 0x02
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm3, 0x00              ; 2 of its bytes
@@ -6430,7 +6539,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         rcx, 0x02
 .begun_stored_2:
     and         rbx, 0x01
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .begun_stored_1
     vpextrb     byte [rcx], xmm3, 0x00              ; 1 of its bytes
@@ -6438,7 +6546,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory

@@ -5401,9 +5401,71 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     and         r11, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .begins
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu     xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm4, [rdi + 608]                   ; k_14
+    vpxor       xmm2, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; last round: the other text
+    vmovdqu     [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm2                    ; X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; the block: T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; the block: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; the block: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; the block: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; the block: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; the block: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; the block: RES = fold(LO) + HI
+    cmp         r11, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_first:
@@ -5575,9 +5637,11 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [rcx + 112], xmm2                   ; AES: written
     add         rdx, 0x80                           ; next group
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_rest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]  ; AES: 1 blocks ahead
@@ -6185,7 +6249,7 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
 .whole_done:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     cmp         r11, 0x00
     je          .counted
 .begins:
@@ -6202,7 +6266,6 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_padded
 .begun_under8:
     cmp         r11, 0x04
@@ -6236,9 +6299,8 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -6265,10 +6327,12 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 12
     vmovdqu     xmm4, [rdi + 592]                   ; k_13
     vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 608]                   ; k_14
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm4, xmm2, xmm3                    ; the other text
     vmovq       xmm2, r11
     vpxor       xmm3, xmm3, xmm3
@@ -6285,6 +6349,7 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
 .begun_stored_8:
     mov         rax, r11
     and         rax, 0x04
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_4
     vmovd       [rcx], xmm4                         ; 4 of its bytes
@@ -6293,6 +6358,7 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
 .begun_stored_4:
     mov         rax, r11
     and         rax, 0x02
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm4, 0x00              ; 2 of its bytes
@@ -6307,7 +6373,6 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory
@@ -6494,10 +6559,69 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     and         rbx, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x00
     je          .begins
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu     xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm4, [rdi + 608]                   ; k_14
+    vpxor       xmm4, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; last round: the other text
+    vmovdqu     [rcx], xmm3                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm2                    ; X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; the block: T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; the block: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; the block: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; the block: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; the block: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; the block: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; the block: RES = fold(LO) + HI
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_groups:
@@ -6782,7 +6906,6 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         r9, 0x10                            ; the next powers
     add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .whole_tail_after_block
 .whole_tail_block:
@@ -6811,7 +6934,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
     vpxor       xmm2, xmm2, xmm2                    ; reduce
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
     cmp         r8, 0x40
@@ -7012,11 +7135,12 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
 .whole_under_1:
 .whole_written:
 .whole_done:
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .counted
 .begins:
     vpxor       xmm2, xmm2, xmm2
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .begun_under8
     vmovq       xmm2, [rdx]                         ; bytes 0..7
@@ -7029,6 +7153,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_padded
 .begun_under8:
     cmp         rbx, 0x04
@@ -7062,9 +7187,8 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -7091,10 +7215,12 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 12
     vmovdqu     xmm4, [rdi + 592]                   ; k_13
     vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 608]                   ; k_14
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm3, xmm2, xmm3                    ; the other text
     mov         rax, rbx
     and         rax, 0x08
@@ -7106,6 +7232,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_8:
     mov         rax, rbx
     and         rax, 0x04
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_4
     vmovd       [rcx], xmm3                         ; 4 of its bytes
@@ -7114,7 +7241,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_4:
     mov         rax, rbx
     and         rax, 0x02
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm3, 0x00              ; 2 of its bytes
@@ -7129,7 +7256,6 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory

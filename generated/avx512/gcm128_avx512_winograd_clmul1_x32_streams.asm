@@ -10397,17 +10397,66 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     cmp         r8, 0x00
     je          .store
 .blocks:
-    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .begins
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu64   xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu64   xmm4, [rdi + 1920]                  ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu64   xmm4, [rdi + 1936]                  ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
+    vpxorq      xmm2, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; last round: the other text
+    vmovdqu64   [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; X + C
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; the block: T = A + C1
+    vpxorq      xmm3, xmm0, [rdi + 1200]            ; the block: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxorq      xmm2, xmm0, xmm4                    ; the block: LO += S
+    vpclmulqdq  xmm0, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; the block: + HI
+    vpternlogq  xmm0, xmm3, [rdi + 1840], 0x96      ; the block: minus the key terms
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
@@ -10419,7 +10468,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_first:
@@ -10755,7 +10803,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
 .whole_rest:
     mov         r10, rcx
     mov         r11, r8
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 512
     jb          .whole_fewer
     add         rcx, 512
@@ -11092,6 +11140,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm0, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .whole_done:
+    vpshufb     xmm1, xmm31, xmm1                   ; counter block
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:
@@ -11099,6 +11149,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     sub         r8, rax
     cmp         rax, 0x08
     jae         .begun_piece_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_piece_under_4
     vmovd       xmm2, [rdx]                         ; the first bytes
@@ -11130,9 +11181,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm3, xmm31, xmm1                   ; counter block
-    vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
-    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
@@ -11151,21 +11201,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
     vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu64   [rsi + 48], xmm3                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm2, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_written_under_4
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
     vmovd       [rcx], xmm2                         ; the first bytes
     vpshufb     xmm3, xmm2, [rdx + rax + 12]        ; the last bytes
     vmovd       [rcx + rax - 4], xmm3               ; the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_written_done
 .begun_written_under_4:
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11184,10 +11234,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
     vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
-    vpshufb     xmm2, xmm2, xmm1                    ; C
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory
@@ -11354,15 +11403,65 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     cmp         r8, 0x00
     je          .store
 .blocks:
-    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    cmp         r8, 0x00
+    je          .begins
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu64   xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu64   xmm4, [rdi + 1920]                  ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu64   xmm4, [rdi + 1936]                  ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
+    vpxorq      xmm4, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; last round: the other text
+    vmovdqu64   [rcx], xmm3                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; X + C
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; the block: T = A + C1
+    vpxorq      xmm3, xmm0, [rdi + 1200]            ; the block: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxorq      xmm3, xmm0, xmm4                    ; the block: LO += S
+    vpclmulqdq  xmm0, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; the block: (LO1, LO0)
+    vpternlogq  xmm2, xmm4, xmm3, 0x96              ; the block: + HI
+    vpternlogq  xmm0, xmm2, [rdi + 1840], 0x96      ; the block: minus the key terms
+    cmp         rax, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
@@ -11374,6 +11473,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_groups:
@@ -11852,7 +11953,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .whole_written:
 .whole_done:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm31, xmm1                   ; counter block
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:
@@ -11892,9 +11994,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm3, xmm31, xmm1                   ; counter block
-    vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
-    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
@@ -11913,10 +12014,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
     vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu64   [rsi + 48], xmm3                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm3, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
@@ -11936,7 +12039,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpextrb     byte [rcx + rdi], xmm4, 0x00        ; byte n >> 1
     vpshufb     xmm3, xmm3, [rdx + rax + 15]        ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_written_done
 .begun_written_longest:
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11944,10 +12046,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [rdx + rax + 8]         ; the last bytes
     vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
-    vpshufb     xmm2, xmm2, xmm1                    ; C
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory

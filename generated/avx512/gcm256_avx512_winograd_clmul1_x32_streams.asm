@@ -11651,11 +11651,69 @@ gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more:
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .begins
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu64   xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu64   xmm4, [rdi + 1920]                  ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu64   xmm4, [rdi + 1936]                  ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; round 10
+    vmovdqu64   xmm4, [rdi + 2032]                  ; k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; round 11
+    vmovdqu64   xmm4, [rdi + 2048]                  ; k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; round 12
+    vmovdqu64   xmm4, [rdi + 2064]                  ; k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm4, [rdi + 2080]                  ; k_14
+    vpxorq      xmm2, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; last round: the other text
+    vmovdqu64   [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; X + C
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; the block: T = A + C1
+    vpxorq      xmm3, xmm0, [rdi + 1200]            ; the block: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxorq      xmm2, xmm0, xmm4                    ; the block: LO += S
+    vpclmulqdq  xmm0, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; the block: + HI
+    vpternlogq  xmm0, xmm3, [rdi + 1840], 0x96      ; the block: minus the key terms
+    cmp         rax, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
     vbroadcasti64x2 zmm1, [rsi + 16]                ; counter block
     vpshufb     zmm1, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
     vpaddd      zmm31, zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm1, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm2, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm3, [rdi + 1888]              ; k_2
@@ -11669,7 +11727,6 @@ gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vbroadcasti64x2 zmm11, [rdi + 2016]             ; k_10
     vbroadcasti64x2 zmm12, [rdi + 2032]             ; k_11
     vbroadcasti64x2 zmm13, [rdi + 2048]             ; k_12
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_first:
@@ -12070,7 +12127,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more:
 .whole_rest:
     mov         r10, rcx
     mov         r11, r8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 512
     jb          .whole_fewer
     add         rcx, 512
@@ -12448,7 +12505,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm0, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .whole_done:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
     cmp         rax, 0x00
     je          .counted
 .begins:
@@ -12456,102 +12513,102 @@ gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more:
     sub         r8, rax
     cmp         rax, 0x08
     jae         .begun_piece_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_piece_under_4
-    vmovd       xmm1, [rdx]                         ; the first bytes
-    vmovd       xmm2, [rdx + rax - 4]               ; the last bytes
-    vpshufb     xmm2, xmm2, [r8 + 20]               ; in their places
-    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    vmovd       xmm2, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rax - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 20]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .begun_piece_done
 .begun_piece_under_4:
     movzx       r9d, byte [rdx]                     ; byte 0
-    vmovq       xmm1, r9
+    vmovq       xmm2, r9
     mov         r9d, 0x00                           ; no byte stays
     mov         r9, rax
     shr         r9, 0x01
     movzx       r9d, byte [rdx + r9]                ; byte n >> 1
-    vmovq       xmm2, r9
+    vmovq       xmm3, r9
     mov         r9d, 0x00                           ; no byte stays
-    vpslldq     xmm2, xmm2, 0x01
-    vporq       xmm1, xmm1, xmm2
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
     movzx       edx, byte [rdx + rax - 1]           ; the last byte
-    vmovq       xmm2, rdx
+    vmovq       xmm3, rdx
     mov         edx, 0x00                           ; no byte stays
-    vpslldq     xmm2, xmm2, 0x02
-    vporq       xmm1, xmm1, xmm2
-    vpandq      xmm1, xmm1, [r8 + 112]              ; zero-padded
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
     jmp         .begun_piece_done
 .begun_piece_longest:
-    vmovq       xmm1, [rdx]                         ; the first bytes
-    vmovq       xmm2, [rdx + rax - 8]               ; the last bytes
-    vpshufb     xmm2, xmm2, [r8 + 24]               ; in their places
-    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    vmovq       xmm2, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rax - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm2, xmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
     vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
-    vpxorq      xmm2, xmm2, xmm3                    ; + k_0
-    vmovdqu64   xmm3, [rdi + 1872]                  ; k_1
-    vaesenc     xmm2, xmm2, xmm3                    ; round 1
-    vmovdqu64   xmm3, [rdi + 1888]                  ; k_2
-    vaesenc     xmm2, xmm2, xmm3                    ; round 2
-    vmovdqu64   xmm3, [rdi + 1904]                  ; k_3
-    vaesenc     xmm2, xmm2, xmm3                    ; round 3
-    vmovdqu64   xmm3, [rdi + 1920]                  ; k_4
-    vaesenc     xmm2, xmm2, xmm3                    ; round 4
-    vmovdqu64   xmm3, [rdi + 1936]                  ; k_5
-    vaesenc     xmm2, xmm2, xmm3                    ; round 5
-    vmovdqu64   xmm3, [rdi + 1952]                  ; k_6
-    vaesenc     xmm2, xmm2, xmm3                    ; round 6
-    vmovdqu64   xmm3, [rdi + 1968]                  ; k_7
-    vaesenc     xmm2, xmm2, xmm3                    ; round 7
-    vmovdqu64   xmm3, [rdi + 1984]                  ; k_8
-    vaesenc     xmm2, xmm2, xmm3                    ; round 8
-    vmovdqu64   xmm3, [rdi + 2000]                  ; k_9
-    vaesenc     xmm2, xmm2, xmm3                    ; round 9
-    vmovdqu64   xmm3, [rdi + 2016]                  ; k_10
-    vaesenc     xmm2, xmm2, xmm3                    ; round 10
-    vmovdqu64   xmm3, [rdi + 2032]                  ; k_11
-    vaesenc     xmm2, xmm2, xmm3                    ; round 11
-    vmovdqu64   xmm3, [rdi + 2048]                  ; k_12
-    vaesenc     xmm2, xmm2, xmm3                    ; round 12
-    vmovdqu64   xmm3, [rdi + 2064]                  ; k_13
-    vaesenc     xmm2, xmm2, xmm3                    ; round 13
-    vmovdqu64   xmm3, [rdi + 2080]                  ; k_14
-    vaesenclast xmm2, xmm2, xmm3                    ; its keystream
-    vmovdqu64   [rsi + 48], xmm2                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
-    vpxorq      xmm1, xmm1, xmm2                    ; the other text
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu64   xmm4, [rdi + 1920]                  ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu64   xmm4, [rdi + 1936]                  ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; round 10
+    vmovdqu64   xmm4, [rdi + 2032]                  ; k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; round 11
+    vmovdqu64   xmm4, [rdi + 2048]                  ; k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; round 12
+    vmovdqu64   xmm4, [rdi + 2064]                  ; k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm4, [rdi + 2080]                  ; k_14
+    vaesenclast xmm3, xmm3, xmm4                    ; its keystream
+    vmovdqu64   [rsi + 48], xmm3                    ; kept
+    vpxorq      xmm2, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
     cmp         rax, 0x04
     jb          .begun_written_under_4
     lea         rdx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vmovd       [rcx], xmm1                         ; the first bytes
-    vpshufb     xmm2, xmm1, [rdx + rax + 12]        ; the last bytes
-    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
+    vmovd       [rcx], xmm2                         ; the first bytes
+    vpshufb     xmm3, xmm2, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm3               ; the last bytes
     jmp         .begun_written_done
 .begun_written_under_4:
     lea         rdx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrb     byte [rcx], xmm1, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm2, 0x00              ; the first bytes
     mov         rdi, rax
     shr         rdi, 0x01
-    vpshufb     xmm2, xmm1, [rdx + rdi + 16]
-    vpextrb     byte [rcx + rdi], xmm2, 0x00        ; byte n >> 1
-    vpshufb     xmm2, xmm1, [rdx + rax + 15]        ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
+    vpshufb     xmm3, xmm2, [rdx + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm2, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
     jmp         .begun_written_done
 .begun_written_longest:
     lea         rdx, [rel gcm256_avx512_winograd_clmul1_x32_streams_bytes]
-    vpextrq     [rcx], xmm1, 0x00                   ; the first bytes
-    vpshufb     xmm2, xmm1, [rdx + rax + 8]         ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm2, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm2, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
-    vpandq      xmm1, xmm1, [r8 + 112]              ; zero-padded
-    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; X + C
+    vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory
@@ -12718,15 +12775,73 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     cmp         r8, 0x00
     je          .store
 .blocks:
-    vmovdqu64   zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    cmp         r8, 0x00
+    je          .begins
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x10
+    jne         .several
+    vmovdqu64   xmm2, [rdx]                         ; text, bytes as in memory
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
+    vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vmovdqu64   xmm4, [rdi + 1904]                  ; k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vmovdqu64   xmm4, [rdi + 1920]                  ; k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vmovdqu64   xmm4, [rdi + 1936]                  ; k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vmovdqu64   xmm4, [rdi + 1952]                  ; k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vmovdqu64   xmm4, [rdi + 1968]                  ; k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vmovdqu64   xmm4, [rdi + 1984]                  ; k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; round 10
+    vmovdqu64   xmm4, [rdi + 2032]                  ; k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; round 11
+    vmovdqu64   xmm4, [rdi + 2048]                  ; k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; round 12
+    vmovdqu64   xmm4, [rdi + 2064]                  ; k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm4, [rdi + 2080]                  ; k_14
+    vpxorq      xmm4, xmm4, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; last round: the other text
+    vmovdqu64   [rcx], xmm3                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; X + C
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; the block: T = A + C1
+    vpxorq      xmm3, xmm0, [rdi + 1200]            ; the block: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; the block: A0·A1
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; the block: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; the block: U0·U1
+    vpxorq      xmm2, xmm0, xmm4                    ; the block: LO += S
+    vpclmulqdq  xmm0, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; the block: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; the block: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; the block: + HI
+    vpternlogq  xmm0, xmm3, [rdi + 1840], 0x96      ; the block: minus the key terms
+    cmp         rax, 0x00
+    je          .counted
+    add         rdx, 0x10
+    add         rcx, 0x10
+    jmp         .begins
+.several:
+    vmovdqu64   zmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
@@ -12740,11 +12855,11 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
     vbroadcasti64x2 zmm13, [rdi + 2032]             ; k_11
     vbroadcasti64x2 zmm14, [rdi + 2048]             ; k_12
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_groups:
     vmovdqu64   zmm15, [rel gcm256_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vpshufb     zmm16, zmm31, zmm1                  ; AES: counter block
     vmovdqu64   zmm17, [rdx + 128]                  ; C3·H^6: C, bytes as in memory
@@ -12992,6 +13107,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     lea         r10, [rdi + 576]
     sub         r10, r9                             ; H^m
     vmovdqu64   xmm15, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .whole_tail_first
     vpxorq      xmm16, xmm16, xmm16
@@ -13030,12 +13146,12 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     cmp         rbx, 0x40
     jae         .whole_tail_block
 .whole_tail_after_block:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .whole_tail_reduce
 .whole_tail_rest:
     cmp         rbx, 0x30
     jae         .whole_tail_last_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x20
     jb          .whole_tail_last_under_32
     vmovdqu64   ymm18, [r11]                        ; whole blocks
@@ -13068,10 +13184,10 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vextracti64x2 xmm16, ymm0, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm0, xmm16, xmm15, 0x96            ; reduce: minus the key terms
     vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_under_4                      ; reduce
     vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
@@ -13156,8 +13272,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     add         rcx, 256
     sub         r8, 256
 .whole_under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .whole_under_2
     vpshufb     zmm15, zmm31, zmm1                  ; AES: counter block
@@ -13290,6 +13405,8 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .whole_written:
 .whole_done:
+    vpshufb     xmm1, xmm31, xmm1                   ; counter block
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:
@@ -13297,6 +13414,7 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     sub         r8, rax
     cmp         rax, 0x08
     jae         .begun_piece_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_piece_under_4
     vmovd       xmm2, [rdx]                         ; the first bytes
@@ -13328,9 +13446,8 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm3, xmm31, xmm1                   ; counter block
-    vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
-    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
@@ -13357,10 +13474,12 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 12
     vmovdqu64   xmm4, [rdi + 2064]                  ; k_13
     vaesenc     xmm3, xmm3, xmm4                    ; round 13
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
     vmovdqu64   xmm4, [rdi + 2080]                  ; k_14
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu64   [rsi + 48], xmm3                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm256_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm3, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
@@ -13387,10 +13506,9 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [rdx + rax + 8]         ; the last bytes
     vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
-    vpshufb     xmm2, xmm2, xmm1                    ; C
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm256_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory
@@ -13407,7 +13525,6 @@ gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more:
 .misplaced:
     mov         eax, 0x03
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 

@@ -1,7 +1,8 @@
 """A message's next piece, of any number of bytes: AAD or text.
 
     1. the bytes that a begun block still takes; if it is full then, or if AAD ends, X = X·H
-    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them
+    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them; a single
+       block of text in narrow registers, where little waits for X or for the cipher
     3. the bytes of a new partial block; for text, its keystream stays in the state
 
 A piece that ends inside a begun block costs no product and no AES.
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.cipher import RoundKeys, rounds
-from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.aes.cipher import RoundKeys, add_text, rounds
+from ghashgen.kernels.aes.counters import Counters, next_block
+from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.begun import crypt_piece, load_piece, moved_down, moved_up
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
@@ -68,15 +70,20 @@ class Piece:
         with b.part("filling"):
             C = take(count)
         self.add(moved_up(b, C, place))
-        self._advance(count)
+        self.advance(count)
         b.assign(self.length, b.gpr("gpr_minus", self.length, count))
         filled = b.gpr("gpr_address", Mem(base=place, index=count), note="bytes of the block")
         b.branch("not_equal", filled, BLOCK_BYTES, ended)
 
-    def _advance(self, count: VReg) -> None:
+    def advance(self, count: VReg | int) -> None:
+        """Advance the pointers by `count` bytes."""
         b = self.stream.b
         for pointer in (self.source, self.out):
-            if pointer is not None:
+            if pointer is None:
+                continue
+            if isinstance(count, int):
+                b.assign(pointer, b.gpr("gpr_add", pointer, count))
+            else:
                 b.assign(pointer, b.gpr("gpr_address", Mem(base=pointer, index=count)))
 
     def split(self) -> tuple[VReg, VReg]:
@@ -163,25 +170,41 @@ def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
     b, kernel, context = stream.b, stream.kernel, stream.context
     assert piece.out is not None
     whole, begins = piece.split()
-    counters = Counters.at(b, kernel, stream.at(COUNTER))
+    N = b.variable(b.load(stream.at(COUNTER), "counter block"), "N")
+
+    def encipher() -> tuple[VReg, VReg]:
+        keys = RoundKeys(b, kernel, context)
+        (state,) = rounds(b, keys, [N])
+        b.assign(N, next_block(b, N))
+        return state, keys.last(1)
+
     b.branch("equal", whole, 0, "begins")
+    b.branch("not_equal", whole, BLOCK_BYTES, "several")
+    raw = b.load(Mem(base=piece.source, within=IN_TEXT), "text, bytes as in memory")
+    written = add_text(b, *encipher(), raw, "last round: the other text")
+    b.store(Mem(base=piece.out, within=IN_TEXT), written, "written")
+    piece.add(written if encrypts else raw)
+    stream.close(X, "the block")
+    b.branch("equal", begins, 0, "counted")
+    piece.advance(BLOCK_BYTES)
+    b.emit("jump", Label("begins"))
+    b.label("several")
+    counters = Counters.at(b, kernel, stream.at(COUNTER))
     given = (piece.source, piece.out, whole)
     text = Text.at_entry(b, kernel, context, counters, *given, whole=True)
     with b.part("whole"):
         (encrypt_text if encrypts else decrypt_text)(text, X, "done")
+    b.assign(N, counters.partial(1))
     b.branch("equal", begins, 0, "counted")
     b.label("begins")
 
     def keystream() -> VReg:
-        keys = RoundKeys(b, kernel, context)
-        (state,) = rounds(b, keys, [counters.partial(1)])
-        E = b.aes_last(state, keys.last(1), "its keystream")
+        E = b.aes_last(*encipher(), "its keystream")
         b.store(stream.at(KEYSTREAM), E, "kept")
-        counters.skip(1)
         return E
 
     with b.part("begun"):
         text_of = (piece.source, piece.out, begins)
         piece.add(crypt_piece(b, kernel, text_of, keystream, encrypts))
     b.label("counted")
-    counters.store(stream.at(COUNTER))
+    b.store(stream.at(COUNTER), N, "counter block")
