@@ -1,8 +1,8 @@
 """A message's next piece, of any number of bytes: AAD or text.
 
     1. the bytes that a begun block still takes; if it is full then, or if AAD ends, X = X·H
-    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them; a single
-       block of text in narrow registers, where little waits for X or for the cipher
+    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them; a few of
+       text on paths of their own (`several`)
     3. the bytes of a new partial block; for text, its keystream stays in the state
 
 A piece that ends inside a begun block costs no product and no AES.
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.cipher import RoundKeys, add_text, rounds
+from ghashgen.kernels.aes.cipher import RoundKeys, rounds
 from ghashgen.kernels.aes.counters import Counters, next_block
-from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.begun import crypt_piece, load_piece, moved_down, moved_up
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.lengths import MOST_OTHERS, MOST_TEXT
 from ghashgen.kernels.gcm.parts.params import DONE, MISPLACED, REFUSED
+from ghashgen.kernels.gcm.parts.several import Several, most_bytes
 from ghashgen.kernels.gcm.parts.stream import (
     AAD_LENGTH,
     ASSOCIATED,
@@ -75,15 +75,11 @@ class Piece:
         filled = b.gpr("gpr_address", Mem(base=place, index=count), note="bytes of the block")
         b.branch("not_equal", filled, BLOCK_BYTES, ended)
 
-    def advance(self, count: VReg | int) -> None:
+    def advance(self, count: VReg) -> None:
         """Advance the pointers by `count` bytes."""
         b = self.stream.b
         for pointer in (self.source, self.out):
-            if pointer is None:
-                continue
-            if isinstance(count, int):
-                b.assign(pointer, b.gpr("gpr_add", pointer, count))
-            else:
+            if pointer is not None:
                 b.assign(pointer, b.gpr("gpr_address", Mem(base=pointer, index=count)))
 
     def split(self) -> tuple[VReg, VReg]:
@@ -172,23 +168,14 @@ def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
     whole, begins = piece.split()
     N = b.variable(b.load(stream.at(COUNTER), "counter block"), "N")
 
-    def encipher() -> tuple[VReg, VReg]:
-        keys = RoundKeys(b, kernel, context)
-        (state,) = rounds(b, keys, [N])
-        b.assign(N, next_block(b, N))
-        return state, keys.last(1)
-
     b.branch("equal", whole, 0, "begins")
-    b.branch("not_equal", whole, BLOCK_BYTES, "several")
-    raw = b.load(Mem(base=piece.source, within=IN_TEXT), "text, bytes as in memory")
-    written = add_text(b, *encipher(), raw, "last round: the other text")
-    b.store(Mem(base=piece.out, within=IN_TEXT), written, "written")
-    piece.add(written if encrypts else raw)
-    stream.close(X, "the block")
+    b.branch("not_below", whole, most_bytes(kernel) + 1, "many")
+    with b.part("several"):
+        Several(stream, X, N, piece.source, piece.out, whole, encrypts).record()
     b.branch("equal", begins, 0, "counted")
-    piece.advance(BLOCK_BYTES)
+    piece.advance(whole)
     b.emit("jump", Label("begins"))
-    b.label("several")
+    b.label("many")
     counters = Counters.at(b, kernel, stream.at(COUNTER))
     given = (piece.source, piece.out, whole)
     text = Text.at_entry(b, kernel, context, counters, *given, whole=True)
@@ -199,7 +186,10 @@ def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
     b.label("begins")
 
     def keystream() -> VReg:
-        E = b.aes_last(*encipher(), "its keystream")
+        keys = RoundKeys(b, kernel, context)
+        (state,) = rounds(b, keys, [N])
+        b.assign(N, next_block(b, N))
+        E = b.aes_last(state, keys.last(1), "its keystream")
         b.store(stream.at(KEYSTREAM), E, "kept")
         return E
 
