@@ -8,7 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ghashgen.choice.candidate import BELOW_AVX, Candidate, levels, without_needless_wipes
+from ghashgen.choice.candidate import (
+    BELOW_AVX,
+    Candidate,
+    levels,
+    preferred,
+    without_needless_wipes,
+)
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
 from ghashgen.choice.figures import Figures, Scores, of_other_code
@@ -53,11 +59,7 @@ class Chooser:
         self._pool = tuple(pool)
         self._records = tuple(records)
         self.hosts = hosts(self._records)
-        names = {candidate.measured_as for candidate in self._pool}
-        self._figures = {
-            record.slug: Figures(record, names - of_other_code(record, self._pool))
-            for record in self._records
-        }
+        self._figures: dict[str, Figures] = {}
         features = {record.slug: record_features(record) for record in self._records}
         told = frozenset[str]().union(*features.values())
         # A feature that no record knows counts as present; otherwise none of its users could serve.
@@ -72,6 +74,13 @@ class Chooser:
             slug: Features().union(*(c.needs for c in self._pool if not c.needs & lacks))
             for slug, lacks in self._lacks.items()
         }
+
+    def _figures_of(self, record: Record) -> Figures:
+        if record.slug not in self._figures:
+            names = {candidate.measured_as for candidate in self._pool}
+            current = names - of_other_code(record, self._pool)
+            self._figures[record.slug] = Figures(record, current)
+        return self._figures[record.slug]
 
     def rows(self, use: Use) -> tuple[Row, ...]:
         """Return the rows for a use of the table; the first row that fits a CPU applies.
@@ -95,7 +104,8 @@ class Chooser:
         return next((row.picks for row in made if row.needs <= features), ())
 
     def _for(self, use: Use) -> list[Candidate]:
-        return [c for c in self._pool if c.exports(use.exports)]
+        able = [c for c in self._pool if c.exports(use.exports)]
+        return preferred(able, use.prefers)
 
     def _levels_of(self, host: Host, use: Use) -> Mapping[Features, Row]:
         """Return a host's rows by the level that they were made on, in the order of `levels`."""
@@ -156,7 +166,7 @@ class Chooser:
         self, able: Sequence[Candidate], near: Sequence[Record], item: SizeClass, use: Use
     ) -> Scores | None:
         for record in near:
-            figures = self._figures[record.slug]
+            figures = self._figures_of(record)
             known = [c for c in able if c.measured_as in figures.measured]
             # If nothing was measured of an instruction set wider than all measured ones, the
             # convention takes it, rather than the best measured kernel.
@@ -172,7 +182,7 @@ class Chooser:
             return 0
         paid = 0
         if pick.scores:
-            figures = self._figures[pick.scores.record.slug]
+            figures = self._figures_of(pick.scores.record)
             paid = figures.fill_at(base, pick.candidate, pick.scores)
         # Not measured: assume messages of twice the table's size.
         return paid or 2 * pick.candidate.table.bytes

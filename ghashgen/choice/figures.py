@@ -8,7 +8,7 @@ from itertools import product
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import pays_at, scored
+from ghashgen.choice.rule import pays_at, score
 from ghashgen.kernels.target import OWN
 from ghashgen.records.core import messages_of
 from ghashgen.records.records import Record
@@ -68,6 +68,7 @@ class Figures:
             for cell in record.results.cells
             if names is None or cell.name in names
         }
+        self._known: dict[tuple[object, ...], float | None] = {}
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
     def cycles(self, name: str, mode: str, size: int, messages: int | None = None) -> float | None:
@@ -109,12 +110,19 @@ class Figures:
         sizes: tuple[int, ...],
         messages: int | None,
     ) -> Scores | None:
-        found = scored(
-            pool,
-            [*product(modes, sizes)],
-            lambda c, mode, size: self.cycles(c.measured_as, mode, size, messages),
-        )
+        cells = tuple(product(modes, sizes))
+        known = ((c, self._score(c.measured_as, cells, messages)) for c in pool)
+        found = {candidate: value for candidate, value in known if value is not None}
         return Scores(self.record, modes, sizes, found) if found else None
+
+    def _score(
+        self, name: str, cells: tuple[tuple[str, int], ...], messages: int | None
+    ) -> float | None:
+        """Return a kernel's score, which every level that it can serve asks for."""
+        key = name, cells, messages
+        if key not in self._known:
+            self._known[key] = score(cells, partial(self.cycles, name, messages=messages))
+        return self._known[key]
 
     def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int:
         """Return the bytes of messages after which filling the faster kernel's table pays; 0 if

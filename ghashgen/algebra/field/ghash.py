@@ -26,9 +26,9 @@ def multiply_blocks(x: bytes, y: bytes) -> bytes:
     V = int.from_bytes(y, "big")
     # Step 3: for i = 0 to 127, Z_{i+1} and V_{i+1}.
     for x_i in bits_of_x:
-        Z = Z if x_i == "0" else Z ^ V
-        lsb_of_v = V & 1
-        V = V >> 1 if lsb_of_v == 0 else (V >> 1) ^ R
+        if x_i == "1":
+            Z ^= V
+        V = (V >> 1) ^ R if V & 1 else V >> 1
     # Step 4: return Z_128.
     return Z.to_bytes(BLOCK_BYTES, "big")
 

@@ -189,7 +189,7 @@ class Records(Function):
         yield state
         now = state.ghosts[WINDOW]
         first = self._first_left(state)
-        for window in sorted(WINDOWS, key=lambda size: size == now):
+        for window in sorted(WINDOWS, key=lambda size: size != now):
             later = self.turned(state, first, window)
             self.entering(later)
             yield later
@@ -264,10 +264,13 @@ class Records(Function):
         for k, lanes in enumerate(m.vec):
             m.vec[k] = tuple(kept(lane, 128) for lane in lanes)
         cells = state.memory.written[STACK]
-        returns = {p.offset for p, _ in state.memory.returns}
+        slots: Any = [p.offset for p, _ in state.memory.returns]
+        returns = {slot + k for slot in slots for k in range(NUMBER_BYTES)}
         for at, (value, k) in cells.items():
-            if not any(0 <= at - slot < NUMBER_BYTES for slot in returns):  # type: ignore[operator]
-                cells[at] = known.setdefault(id(value), kept(value, 128)), k
+            if at not in returns:
+                if id(value) not in known:
+                    known[id(value)] = kept(value, 128)
+                cells[at] = known[id(value)], k
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))
 
     def end(self, state: State) -> None:
