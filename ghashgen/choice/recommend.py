@@ -102,7 +102,9 @@ class Beside:
     use: Use
     advice: Advice
     ratio: float | None
-    """The time of the kernel that it stands beside, in the same mode, divided by its own."""
+    """The time of the kernel that it stands beside, in the same mode, divided by its own; None if
+    it is the same kernel.
+    """
 
 
 def machine(name: str, records: Sequence[Record]) -> Machine:
@@ -218,9 +220,7 @@ def recommend(
     picks = chooser.picks(host, here.features, use)
     if not picks:
         raise GhashgenError(
-            f"no kernel runs without {question.least}, and {here.cpu} has "
-            f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
-            question.instead,
+            f"{here.cpu} can run no kernel: each needs {question.least}", question.instead
         )
     wanted = None if size is None else pick_at(picks, size)
     out, above = list[Advice](), -1
@@ -241,7 +241,7 @@ def _with(item: Advice, other: Use, more: Advice, records: Sequence[Record]) -> 
     if not more.candidate.exports(other.prefers):
         return item
     speed, ratio = more.speed, None
-    if speed:
+    if speed and item.candidate != more.candidate:
         results = next(r for r in records if r.slug == more.record).results
         cell = results.cell(item.candidate.measured_as, speed.size, speed.mode)
         ratio = cell.cycles / speed.cycles if cell else None

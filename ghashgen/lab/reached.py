@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.standing import Pair, Standing, figure, markdown_table, wrapped
-from ghashgen.records.core import Cell, size_name
+from ghashgen.records.core import IMIX_BURSTS, Cell, size_name
 from ghashgen.records.goals import Book, Goal, Goals
 
 REACHED = "reached"
@@ -75,6 +75,10 @@ def _modes(goals: Goals) -> bool:
     return len({goal.mode for goal in goals.each}) > 1
 
 
+def _bytes(goal: Goal) -> str:
+    return "IMIX" if goal.mode in IMIX_BURSTS else size_name(goal.size)
+
+
 def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
     """Yield a row for each goal, with the figures of each record."""
     chained = any(goal.chained is not None for goal in goals.each)
@@ -86,7 +90,7 @@ def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
             waits = "" if goal.chained is None else f"{goal.chained:.0f}"
             yield (
                 *((goal.mode,) if _modes(goals) else ()),
-                *(str(goal.key), size_name(goal.size)),
+                *(str(goal.key), _bytes(goal)),
                 *("" if goal.ratio is None else f"{goal.ratio:.2f}", meant),
                 *((waits,) if chained else ()),
                 *(cell for of in found for cell in _cells(of.get(goal))),
@@ -140,5 +144,6 @@ def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[st
         for remark in book.remarks:
             about = [goal for goal in missed if remark.about(title, goal)]
             if about:
-                sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
+                about.sort(key=lambda goal: goal.size)
+                sizes = ", ".join(dict.fromkeys(map(_bytes, about)))
                 yield wrapped(f"{title} at {sizes}: {remark.said}")

@@ -176,7 +176,8 @@ def burst_rows(one: Standing) -> Iterator[tuple[str, ...]]:
                 pairs = [one.pair(size, mode, key) for mode in (seal, opened)]
                 if (sealing := pairs[0]) is None:
                     continue
-                loop = results.cell(one.takes(IMIX_BYTES, IMIX, key), size, seal)
+                name = one.takes(IMIX_BYTES, IMIX, key)
+                loop = results.cell(name, size, seal) if name != sealing.kernel.name else None
                 yield (
                     *(str(key), "IMIX" if seal in IMIX_BURSTS else str(size)),
                     *(f"`{sealing.kernel.name}`", figure(sealing.kernel), _apart(sealing.kernel)),

@@ -30,7 +30,7 @@ from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Use
 from ghashgen.choice.recommend import Advice, machine, recommend
 from ghashgen.cli.verbs import recommend as verb
-from ghashgen.cli.verbs.recommend import COMMAND, lines
+from ghashgen.cli.verbs.recommend import COMMAND, lines, told_beside
 from ghashgen.kernels.families import families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.core import FIXED_SIZES, IMIX_BYTES, MODES, SEAL_BURSTS, TIE
@@ -166,10 +166,24 @@ def test_bursts_take_a_kernel_that_has_the_functions() -> None:
     assert packets.beside
     assert packets.beside.advice == advice
     assert packets.beside.ratio == 2.5
+    text = "\n".join(told_beside(packets))
+    assert text.startswith("use bursts (")
+    assert f"{wide}, called for each message, takes 2.50 times as long there" in text
     # Without such a kernel any may be taken, and packets tell of none.
     (advice,), (packets,) = bursts()
     assert advice.candidate.name == wide
     assert packets.beside is None
+
+
+@pytest.mark.parametrize("key", [128, 256])
+def test_the_catalogue_has_a_kernel_for_bursts(key: int) -> None:
+    for cpu, known in (("Zen 4", True), ("Haswell", False)):
+        asked = ["--use", "packets", "--key", str(key), "--cpu", cpu, "--json"]
+        (packets,) = json.loads(CliRunner().invoke(COMMAND, asked).stdout)["kernels"]
+        assert ("beside" in packets) == known
+        if known:
+            assert packets["beside"]["use"] == "bursts"
+            assert packets["beside"]["kernel"] == f"gcm{key}_avx512_k_clmul1_x16_alike"
 
 
 def test_key_set_up_is_in_the_time_of_a_message_with_a_key_of_its_own() -> None:

@@ -126,7 +126,7 @@ def COMMAND(
         if len(found) > 1:
             say(f"{question.given} {value}:")
         for item in advice:
-            say("\n".join([*lines(item), *_told_beside(item)]))
+            say("\n".join([*lines(item), *told_beside(item)]))
 
 
 def _table(question: Question, found: Mapping[Any, tuple[Advice, ...]]) -> Table:
@@ -249,7 +249,7 @@ def lines(item: Advice) -> list[str]:
     return out
 
 
-def _told_beside(item: Advice) -> list[str]:
+def told_beside(item: Advice) -> list[str]:
     """Return what is said of the kernel of another use."""
     if item.beside is None:
         return []

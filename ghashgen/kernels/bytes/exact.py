@@ -242,14 +242,14 @@ class Exact:
     def _store_few(self, way: Way, place: Mem, value: VReg) -> None:
         b, width, value = self.b, way.width, self.b.first_lane(value)
         at = turned(b)
-        b.store_part(f"store{8 * width}", place, value, "the first bytes")
+        b.emit(f"store{8 * width}", place, value, note="the first bytes")
         if width == 1:
             middle = b.gpr("gpr_shr", self.count, 1)
             byte = b.shuffle_bytes(value, Mem(base=at, index=middle, disp=BLOCK_BYTES))
-            b.store_part("store8", replace(place, index=middle), byte, "byte n >> 1")
+            b.emit("store8", replace(place, index=middle), byte, note="byte n >> 1")
         order = Mem(base=at, index=self.count, disp=BLOCK_BYTES - width)
         rest = b.shuffle_bytes(value, order, "the last bytes")
-        b.store_part(f"store{8 * width}", self._last(place, width), rest, "the last bytes")
+        b.emit(f"store{8 * width}", self._last(place, width), rest, note="the last bytes")
 
     def _last(self, place: Mem, width: int) -> Mem:
         """Return the place of the last `width` bytes."""
