@@ -311,7 +311,7 @@ void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_winograd_clmul1_x32_streams: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_winograd_clmul1_x32_streams: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64
@@ -587,7 +587,7 @@ void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_winograd_clmul1_x32_streams: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+/* gcm256_avx512_winograd_clmul1_x32_streams: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2096
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64

@@ -208,12 +208,21 @@ void ghash_avx2_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[1
 void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
+void ghash_avx512_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -225,6 +234,9 @@ void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[
 void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+void ghash_avx512_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -359,11 +371,15 @@ enum {
     GHASH_AVX2_WINOGRAD_CLMUL1_X8,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL,
     GHASH_AVX512_K_CLMUL1_X16,
+    GHASH_AVX512_K_CLMUL1_X16_NATURAL,
     GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES,
     GHASH_AVX512_K_CLMUL1_X16_REGS,
+    GHASH_AVX512_K_CLMUL1_X8,
+    GHASH_AVX512_KARATSUBA_CLMUL2_X32,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X32,
     GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL,
     GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR,
     GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS,
@@ -465,6 +481,11 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_k_clmul1_x16_init, ghash_avx512_k_clmul1_x16_mul, ghash_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X16_NATURAL] =
+        {"ghash_avx512_k_clmul1_x16_natural", 640, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx512_k_clmul1_x16_natural_init, ghash_avx512_k_clmul1_x16_natural_mul, ghash_avx512_k_clmul1_x16_natural_update, NULL, NULL, NULL},
     [GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES] =
         {"ghash_avx512_k_clmul1_x16_natural_lanes", 1152, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
@@ -475,6 +496,16 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_k_clmul1_x16_regs_init, ghash_avx512_k_clmul1_x16_regs_mul, ghash_avx512_k_clmul1_x16_regs_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X8] =
+        {"ghash_avx512_k_clmul1_x8", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_k_clmul1_x8_init, ghash_avx512_k_clmul1_x8_mul, ghash_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
+    [GHASH_AVX512_KARATSUBA_CLMUL2_X32] =
+        {"ghash_avx512_karatsuba_clmul2_x32", 1152, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_karatsuba_clmul2_x32_init, ghash_avx512_karatsuba_clmul2_x32_mul, ghash_avx512_karatsuba_clmul2_x32_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES] =
         {"ghash_avx512_winograd_clmul1_x16_lanes", 1472, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
@@ -490,6 +521,11 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X32] =
+        {"ghash_avx512_winograd_clmul1_x32", 1664, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x32_init, ghash_avx512_winograd_clmul1_x32_mul, ghash_avx512_winograd_clmul1_x32_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL] =
         {"ghash_avx512_winograd_clmul1_x48_natural", 2432, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
@@ -671,9 +707,9 @@ static const struct ghashgen_choice choices[] = {
             {1600, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL]},
         },
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x6c),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -687,6 +723,24 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[GHASH_AVX2_K_CLMUL1_X4]},
             {128, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 6352, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 2832, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 2016, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 1888, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-26-2-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX512_K_CLMUL1_X8]},
+            {384, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X32]},
         },
     },
     /* Emerald Rapids, other Intel */
@@ -726,9 +780,9 @@ static const struct ghashgen_choice choices[] = {
             {1472, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL]},
         },
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x6c),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -993,9 +1047,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x7e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x76),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ) | F(GFNI),
         {
@@ -1005,6 +1059,21 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
             CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-26-2-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},
     },
@@ -1023,9 +1092,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x6c),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1035,6 +1104,21 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
             CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-26-2-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},
     },
@@ -1244,13 +1328,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) |
         F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
         },
         {{0, NULL}},
     },
@@ -1263,9 +1357,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1318,9 +1412,9 @@ static const struct ghashgen_choice choices[] = {
             {320, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x6c),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1334,6 +1428,24 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
             {256, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 4560, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 2304, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 1904, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 1888, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X8]},
+            {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Emerald Rapids, other Intel */
@@ -1353,9 +1465,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x6c),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1500,9 +1612,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1512,6 +1624,21 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
             CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},
     },

@@ -19,11 +19,15 @@
  *   avx2/ghash_avx2_winograd_clmul1_x8
  *   avx2/ghash_avx2_winograd_clmul1_x8_natural
  *   avx512/ghash_avx512_k_clmul1_x16
+ *   avx512/ghash_avx512_k_clmul1_x16_natural
  *   avx512/ghash_avx512_k_clmul1_x16_natural_lanes
  *   avx512/ghash_avx512_k_clmul1_x16_regs
+ *   avx512/ghash_avx512_k_clmul1_x8
+ *   avx512/ghash_avx512_karatsuba_clmul2_x32
  *   avx512/ghash_avx512_winograd_clmul1_x16_lanes
  *   avx512/ghash_avx512_winograd_clmul1_x16_lanes_ahead
  *   avx512/ghash_avx512_winograd_clmul1_x16_segments
+ *   avx512/ghash_avx512_winograd_clmul1_x32
  *   avx512/ghash_avx512_winograd_clmul1_x48_natural
  *   avx512/ghash_avx512_winograd_clmul1_x48_spr
  *   avx512vl/ghash_avx512vl_winograd_clmul1_x16_segments

@@ -360,8 +360,8 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm128_avx512_winograd_clmul1_x32_streams", 2032, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM128_AVX_K_CLMUL1_X8] =
         {"gcm128_avx_k_clmul1_x8", 432, 1,
@@ -429,8 +429,8 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
@@ -625,14 +625,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -938,16 +938,16 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xd),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, Zen 5, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1044,14 +1044,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
