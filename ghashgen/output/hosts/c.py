@@ -33,8 +33,14 @@ TRIAL = Trial(
         "evp.c": "hosts/openssl_asm/measure.c.j2",
     },
     programs={
-        **{"cc": "gcc", "nasm": "nasm", "ar": "binutils", "openssl": "libssl-dev openssl"},
-        **{"make": "make", "cmake": "cmake", "meson": "meson", "ninja": "ninja-build"},
+        "cc": "gcc",
+        "nasm": "nasm",
+        "ar": "binutils",
+        "make": "make",
+        "cmake": "cmake",
+        "meson": "meson",
+        "ninja": "ninja-build",
+        "openssl": "libssl-dev openssl",
     },
     configure="cmake -S ghashgen -B cmake -G Ninja && meson setup meson ghashgen",
     make=f"cmake --build cmake && ninja -C meson && {_MAKE} && "

@@ -18,8 +18,11 @@ _RETURN = re.compile(r"^    ret\b", re.M)
 
 
 def styled(text: str) -> str:
-    """Write a kernel's functions and returns by the macros of Linux, which the file has too."""
-    text = _BEGIN.sub(r"\2SYM_FUNC_START(\1)", text)
+    """Write a kernel's functions and returns by the macros of Linux, which the file has too.
+
+    Not by SYM_FUNC_START: that adds an ENDBR64 where the kernel is built for IBT, and ours has one.
+    """
+    text = _BEGIN.sub(r"\2SYM_START(\1, SYM_L_GLOBAL, SYM_A_NONE)", text)
     text = _RETURN.sub("    RET", _END.sub(r"SYM_FUNC_END(\1)", text))
     banner, _, rest = text.partition("\n\n")
     macros = environment().get_template("hosts/linux/macros.S.j2").render()
@@ -37,8 +40,8 @@ HOST = replace(
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
     place=_place,
     build=lambda files, target: (
-        f"cp {ASSEMBLY} {GLUE} ..",
-        "make -C ../../../.. M=arch/x86/crypto",
+        f"cp {ASSEMBLY} ..",
+        "make -C ../../../.. arch/x86/crypto/",
     ),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),
