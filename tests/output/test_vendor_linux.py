@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,7 +22,7 @@ from ghashgen.check import vendoring
 from ghashgen.check.validation import pyca
 from ghashgen.kernels.target import target
 from ghashgen.output.folder import write
-from ghashgen.output.hosts.linux import ASSEMBLY, GLUE
+from ghashgen.output.hosts.linux import ASSEMBLY, GLUE, TRIAL
 from ghashgen.output.hosts.registry import hosts
 
 NEEDS = ("avx512bw", "avx512dq", "avx512vl", "vaes", "vpclmulqdq")
@@ -53,6 +54,9 @@ def test_the_assembly_in_linuxs_style_is_the_same_code(made: tuple[Path, bytes])
     for name in found.functions:
         begin = f"SYM_START({name}, SYM_L_GLOBAL, SYM_A_NONE)"
         assert text.count(begin) == text.count(f"SYM_FUNC_END({name})") == 1
+    # Where a trial puts its counters.
+    entries = re.findall(f"(?m)^{TRIAL.entry.format('|'.join(found.functions))}$", text)
+    assert {*entries} == {*found.functions}
     assert "    ret" not in text
     assert text.count("    RET") == 10
 
