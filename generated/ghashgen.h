@@ -54,6 +54,14 @@
  * whose time depends on m. NAME_hash continues GHASH over AAD, lengths, or an IV of other than 12
  * bytes.
  *
+ * Kernels with many, alike or groups in their name also process many messages of one key in one call.
+ * Those with alike or groups process some side by side; groups are not proved yet. A message is a
+ * record of words of 64 bits:
+ *   iv, aad, in, out, tag, len, aad_len, iv_len, tag_len, status
+ * status takes what NAME_seal or NAME_open would return. Each message counts for itself: one that is
+ * refused, or whose tag is wrong, changes nothing for the others. Effects come in no particular order.
+ * No output may overlap another message's buffers, or the records.
+ *
  * AES-CTR kernels (SP 800-38A, with the 32-bit counter of SP 800-38D: inc32).
  *
  * Never use a counter block twice under one key: that reveals the XOR of two texts. Nothing here is
@@ -82,6 +90,7 @@
  *   aesni      leaf 1, ECX bit 25
  *   avx        leaf 1, ECX bit 28; XCR0 & 0x06
  *   avx2       leaf 7, EBX bit 5; XCR0 & 0x06
+ *   bmi2       leaf 7, EBX bit 8
  *   avx512f    leaf 7, EBX bit 16; XCR0 & 0xE6
  *   avx512bw   leaf 7, EBX bit 30; XCR0 & 0xE6
  *   avx512vl   leaf 7, EBX bit 31; XCR0 & 0xE6
@@ -244,6 +253,44 @@ void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t count
 int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx512_k_clmul1_x16_alike: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X16_ALIKE_CTX_BYTES 944
+#define GCM128_AVX512_K_CLMUL1_X16_ALIKE_CTX_ALIGN 1
+#define GCM128_AVX512_K_CLMUL1_X16_ALIKE_CTX_BEST_ALIGN 64
+void gcm128_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+
+/* gcm128_avx512_k_clmul1_x20_short: AES-128-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1072
+#define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
+#define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
+void gcm128_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1456
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
@@ -289,16 +336,6 @@ void gcm128_avx512_winograd_clmul1_x32_wipe_encrypt(const void *ctx, uint8_t cou
 void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx512_winograd_clmul1_x32_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-
-/* gcm128_avx512_winograd_clmul1_x48: AES-128-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2800
-#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
-#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
-void gcm128_avx512_winograd_clmul1_x48_init(void *ctx, const uint8_t *key);
-void gcm128_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_k_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_K_CLMUL1_X8_CTX_BYTES 432
@@ -432,6 +469,16 @@ void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm192_avx512_k_clmul1_x20_short: AES-192-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1104
+#define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
+#define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
+void gcm192_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm192_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2064
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
@@ -482,6 +529,44 @@ void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm256_avx512_k_clmul1_x16_alike: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X16_ALIKE_CTX_BYTES 1008
+#define GCM256_AVX512_K_CLMUL1_X16_ALIKE_CTX_ALIGN 1
+#define GCM256_AVX512_K_CLMUL1_X16_ALIKE_CTX_BEST_ALIGN 64
+void gcm256_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+
+/* gcm256_avx512_k_clmul1_x20_short: AES-256-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1136
+#define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
+#define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
+void gcm256_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1520
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
@@ -517,16 +602,6 @@ int gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint
 int gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
-
-/* gcm256_avx512_winograd_clmul1_x48: AES-256-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2864
-#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
-#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
-void gcm256_avx512_winograd_clmul1_x48_init(void *ctx, const uint8_t *key);
-void gcm256_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 624

@@ -150,6 +150,13 @@ void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm128_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -237,6 +244,13 @@ void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -293,6 +307,7 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 enum {
     GCM128_AVX2_K_CLMUL1_X16_SHORT,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM128_AVX512_K_CLMUL1_X16_ALIKE,
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
@@ -308,6 +323,7 @@ enum {
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16_SHORT,
     GCM256_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM256_AVX512_K_CLMUL1_X16_ALIKE,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
@@ -322,110 +338,120 @@ static const struct ghashgen_gcm_kernel kernels[] = {
     [GCM128_AVX2_K_CLMUL1_X16_SHORT] =
         {"gcm128_avx2_k_clmul1_x16_short", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_k_clmul1_x16_short_init, gcm128_avx2_k_clmul1_x16_short_encrypt, gcm128_avx2_k_clmul1_x16_short_decrypt, gcm128_avx2_k_clmul1_x16_short_seal, gcm128_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_k_clmul1_x16_short_init, gcm128_avx2_k_clmul1_x16_short_encrypt, gcm128_avx2_k_clmul1_x16_short_decrypt, gcm128_avx2_k_clmul1_x16_short_seal, gcm128_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX512_K_CLMUL1_X16_ALIKE] =
+        {"gcm128_avx512_k_clmul1_x16_alike", 944, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx512_k_clmul1_x16_alike_init, gcm128_avx512_k_clmul1_x16_alike_encrypt, gcm128_avx512_k_clmul1_x16_alike_decrypt, gcm128_avx512_k_clmul1_x16_alike_seal, gcm128_avx512_k_clmul1_x16_alike_open, gcm128_avx512_k_clmul1_x16_alike_seal_many, gcm128_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm128_avx512_k_clmul1_x32_short", 1456, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm128_avx512_winograd_clmul1_x32_streams", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM128_AVX_K_CLMUL1_X8] =
         {"gcm128_avx_k_clmul1_x8", 432, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_k_clmul1_x8_init, gcm128_avx_k_clmul1_x8_encrypt, gcm128_avx_k_clmul1_x8_decrypt, gcm128_avx_k_clmul1_x8_seal, gcm128_avx_k_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_k_clmul1_x8_init, gcm128_avx_k_clmul1_x8_encrypt, gcm128_avx_k_clmul1_x8_decrypt, gcm128_avx_k_clmul1_x8_seal, gcm128_avx_k_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
         {"gcm128_avx_winograd_clmul1_x8_short", 656, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, NULL, NULL, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM128_SSE_K_CLMUL1_X8_SHORT] =
         {"gcm128_sse_k_clmul1_x8_short", 496, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_K_CLMUL1_X16_SHORT] =
         {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_K_CLMUL1_X16_ALIKE] =
+        {"gcm256_avx512_k_clmul1_x16_alike", 1008, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_k_clmul1_x16_alike_init, gcm256_avx512_k_clmul1_x16_alike_encrypt, gcm256_avx512_k_clmul1_x16_alike_decrypt, gcm256_avx512_k_clmul1_x16_alike_seal, gcm256_avx512_k_clmul1_x16_alike_open, gcm256_avx512_k_clmul1_x16_alike_seal_many, gcm256_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
         {"gcm256_avx_winograd_clmul1_x8_short", 720, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm256_avx_winograd_clmul1_x8_streams", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, NULL, NULL, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM256_SSE_K_CLMUL1_X8_SHORT] =
         {"gcm256_sse_k_clmul1_x8_short", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
@@ -674,6 +700,31 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
@@ -821,6 +872,31 @@ static const struct choice choices[] = {
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
@@ -1037,6 +1113,31 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
 };
 #define CHOICES (sizeof choices / sizeof choices[0])
 
@@ -1222,6 +1323,32 @@ int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv,
     const uint8_t *tag, size_t tag_len)
 {
     return key->kernel->open(key->ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len);
+}
+
+void ghashgen_gcm_key_seal_many(const struct ghashgen_gcm_key *key,
+    struct ghashgen_message *messages, size_t count)
+{
+    if (!key->kernel->seal_many) {
+        for (size_t i = 0; i < count; i++) {
+            struct ghashgen_message *m = &messages[i];
+            m->status = (uint64_t)(int64_t)ghashgen_gcm_key_seal(key, m->iv, m->iv_len, m->aad, m->aad_len, m->in, m->len, m->out, m->tag);
+        }
+        return;
+    }
+    key->kernel->seal_many(key->ctx, messages, count);
+}
+
+void ghashgen_gcm_key_open_many(const struct ghashgen_gcm_key *key,
+    struct ghashgen_message *messages, size_t count)
+{
+    if (!key->kernel->open_many) {
+        for (size_t i = 0; i < count; i++) {
+            struct ghashgen_message *m = &messages[i];
+            m->status = (uint64_t)(int64_t)ghashgen_gcm_key_open(key, m->iv, m->iv_len, m->aad, m->aad_len, m->in, m->len, m->out, m->tag, m->tag_len);
+        }
+        return;
+    }
+    key->kernel->open_many(key->ctx, messages, count);
 }
 
 int ghashgen_gcm_key_start(const struct ghashgen_gcm_key *key, uint8_t state[96],

@@ -6,6 +6,7 @@
  * elsewhere (System V calling convention):
  *   avx2/gcm128_avx2_k_clmul1_x16_short
  *   avx2/gcm128_avx2_winograd_clmul1_x16
+ *   avx512/gcm128_avx512_k_clmul1_x16_alike
  *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
  *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
@@ -21,6 +22,7 @@
  *   sse/gcm192_sse_winograd_clmul1_x8
  *   avx2/gcm256_avx2_k_clmul1_x16_short
  *   avx2/gcm256_avx2_winograd_clmul1_x16
+ *   avx512/gcm256_avx512_k_clmul1_x16_alike
  *   avx512/gcm256_avx512_k_clmul1_x32_short
  *   avx512/gcm256_avx512_winograd_clmul1_x32
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
@@ -86,7 +88,17 @@ enum ghashgen_gcm_use {
     GHASHGEN_GCM_PIECES, /* messages in pieces, which come and go before the tag is known */
     GHASHGEN_GCM_PARTS, /* parts of messages, which the caller begins and ends: encrypt and decrypt */
     GHASHGEN_GCM_SHORT, /* messages to 256 bytes */
+    GHASHGEN_GCM_BURSTS, /* bursts of 32 messages of one length, each by one call */
 };
+
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
 
 struct ghashgen_gcm_kernel {
     const char *name;
@@ -97,6 +109,8 @@ struct ghashgen_gcm_kernel {
     void (*decrypt)(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
     int (*seal)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
     int (*open)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+    void (*seal_many)(const void *ctx, struct ghashgen_message *messages, size_t count);
+    void (*open_many)(const void *ctx, struct ghashgen_message *messages, size_t count);
     int (*start)(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
     int (*aad)(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
     int (*encrypt_more)(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
@@ -106,7 +120,7 @@ struct ghashgen_gcm_kernel {
     void (*hash)(const void *ctx, uint8_t x[16], const uint8_t *in, size_t len);
     void (*power)(const void *ctx, uint8_t y[16], uint64_t m);
     void (*combine)(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
-    /* NULL in kernels without it: start, aad, encrypt_more, decrypt_more, finish, verify, hash, power, combine. */
+    /* NULL in kernels without it: seal_many, open_many, start, aad, encrypt_more, decrypt_more, finish, verify, hash, power, combine. */
 };
 
 /* For callers with contexts of their own: the kernel of a key of this many bytes (16, 24 or 32). NULL
@@ -138,7 +152,9 @@ int ghashgen_gcm_key_init(struct ghashgen_gcm_key *key, enum ghashgen_gcm_use us
  *   2  a length is invalid; nothing was written
  * Valid are 1 to 2^61 - 1 bytes of IV (12 are the fastest), up to 2^61 - 1 of AAD, up to 2^36 - 32 of
  * text, and for open a tag of 4, 8 or 12 to 16. Do not use out before open has returned 0. Never use an
- * IV twice under one key. ghashgen.h says what the other functions do. */
+ * IV twice under one key. ghashgen.h says what the other functions do.
+ * seal_many and open_many write these numbers into each message's status. If the key's kernel lacks
+ * them, they process one message after another. */
 void ghashgen_gcm_key_encrypt(const struct ghashgen_gcm_key *key, uint8_t counter[16],
     uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void ghashgen_gcm_key_decrypt(const struct ghashgen_gcm_key *key, uint8_t counter[16],
@@ -149,6 +165,10 @@ int ghashgen_gcm_key_seal(const struct ghashgen_gcm_key *key, const uint8_t *iv,
 int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv, size_t iv_len,
     const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out,
     const uint8_t *tag, size_t tag_len);
+void ghashgen_gcm_key_seal_many(const struct ghashgen_gcm_key *key,
+    struct ghashgen_message *messages, size_t count);
+void ghashgen_gcm_key_open_many(const struct ghashgen_gcm_key *key,
+    struct ghashgen_message *messages, size_t count);
 int ghashgen_gcm_key_start(const struct ghashgen_gcm_key *key, uint8_t state[96],
     const uint8_t *iv, size_t iv_len);
 int ghashgen_gcm_key_aad(const struct ghashgen_gcm_key *key, uint8_t state[96],

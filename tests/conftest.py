@@ -117,7 +117,7 @@ def pytest_collection_finish() -> None:
     millions of small values that need none, and it took a tenth of their time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)

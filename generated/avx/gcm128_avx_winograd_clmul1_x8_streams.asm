@@ -64,6 +64,9 @@ align 16
 gcm128_avx_winograd_clmul1_x8_streams_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
+gcm128_avx_winograd_clmul1_x8_streams_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
+align 16
 gcm128_avx_winograd_clmul1_x8_streams_first_number:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
@@ -78,9 +81,6 @@ gcm128_avx_winograd_clmul1_x8_streams_one:
 align 16
 gcm128_avx_winograd_clmul1_x8_streams_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
-align 16
-gcm128_avx_winograd_clmul1_x8_streams_top_bits:
-    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
 
 section .text
 
@@ -4493,20 +4493,14 @@ gcm128_avx_winograd_clmul1_x8_streams_aad:
     vpor        xmm0, xmm0, xmm1
     vpor        xmm0, xmm0, xmm2                    ; C_last, zero-padded
 .filling_padded:
-    mov         eax, 0x80
-    sub         rax, r8                             ; 128 - p
-    vmovq       xmm1, rax
-    vpxor       xmm2, xmm2, xmm2
-    vpshufb     xmm1, xmm1, xmm2                    ; in every byte
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_positions]  ; byte j: j and that
-    vpxor       xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm0, xmm0, xmm1                    ; in its place
+    lea         rax, [rel gcm128_avx_winograd_clmul1_x8_streams_bytes]
+    sub         rax, r8
+    vpshufb     xmm0, xmm0, [rax + 16]              ; in its place
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm4, xmm4, xmm0                    ; X + C
     lea         rdx, [rdx + r9]
     sub         rcx, r9
     lea         rax, [r8 + r9]                      ; bytes of the block
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jne         .store
     vpxor       xmm0, xmm4, [rdi + 112]             ; the full block: T = A + C1
@@ -4832,13 +4826,8 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .filling_padded:
     vmovdqu     xmm2, [rsi + 48]                    ; its keystream
-    mov         rax, r10
-    add         rax, 0x70                           ; 112 + p
-    vmovq       xmm3, rax
-    vpxor       xmm4, xmm4, xmm4
-    vpshufb     xmm3, xmm3, xmm4                    ; in every byte
-    vpaddd      xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_streams_positions]  ; byte j: j and that
-    vpshufb     xmm2, xmm2, xmm3                    ; from its place on
+    lea         rax, [rel gcm128_avx_winograd_clmul1_x8_streams_bytes]
+    vpshufb     xmm2, xmm2, [rax + r10 + 16]        ; from its place on
     vpxor       xmm3, xmm1, xmm2                    ; the other text
     vmovq       xmm1, r9
     vpxor       xmm2, xmm2, xmm2
@@ -4872,19 +4861,13 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
 .filling_stored_2:
     mov         rax, r9
     and         rax, 0x01
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .filling_stored_1
     vpextrb     byte [r11], xmm3, 0x00              ; 1 of its bytes
 .filling_stored_1:
-    mov         eax, 0x80
-    sub         rax, r10                            ; 128 - p
-    vmovq       xmm2, rax
-    vpxor       xmm3, xmm3, xmm3
-    vpshufb     xmm2, xmm2, xmm3                    ; in every byte
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_positions]  ; byte j: j and that
-    vpxor       xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm1, xmm1, xmm2                    ; in its place
+    lea         rax, [rel gcm128_avx_winograd_clmul1_x8_streams_bytes]
+    sub         rax, r10
+    vpshufb     xmm1, xmm1, [rax + 16]              ; in its place
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; X + C
     lea         rdx, [rdx + r9]
@@ -4913,9 +4896,65 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     and         r11, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x00
     je          .begins
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x11
+    jae         .many
+    vmovdqu     xmm2, [rdi + 384]                   ; k_0
+    vpxor       xmm2, xmm1, xmm2                    ; + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm3, [rdi + 544]                   ; k_10
+    vmovdqu     xmm4, [rdx]                         ; text
+    vpxor       xmm3, xmm3, xmm4                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; the other text
+    vmovdqu     [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm2, xmm0                    ; A = X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+.several_done:
+    cmp         r11, 0x00
+    je          .counted
+    lea         rdx, [rdx + r8]
+    lea         rcx, [rcx + r8]
+    jmp         .begins
+.many:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_first:
@@ -5051,9 +5090,11 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [rcx + 112], xmm2                   ; AES: written
     add         rdx, 0x80                           ; next group
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_rest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; AES: 1 blocks ahead
@@ -5585,11 +5626,13 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
 .whole_done:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .counted
 .begins:
     vpxor       xmm2, xmm2, xmm2
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .begun_under8
     vmovq       xmm2, [rdx]                         ; bytes 0..7
@@ -5602,6 +5645,7 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_padded
 .begun_under8:
     cmp         r11, 0x04
@@ -5635,9 +5679,8 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -5656,10 +5699,12 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu     xmm4, [rdi + 528]                   ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 544]                   ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm4, xmm2, xmm3                    ; the other text
     vmovq       xmm2, r11
     vpxor       xmm3, xmm3, xmm3
@@ -5684,6 +5729,7 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
 .begun_stored_4:
     mov         rax, r11
     and         rax, 0x02
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm4, 0x00              ; 2 of its bytes
@@ -5691,7 +5737,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     add         rcx, 0x02
 .begun_stored_2:
     and         r11, 0x01
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .begun_stored_1
     vpextrb     byte [rcx], xmm4, 0x00              ; 1 of its bytes
@@ -5699,7 +5744,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory
@@ -5709,7 +5753,6 @@ gcm128_avx_winograd_clmul1_x8_streams_encrypt_more:
     ret
 .refused:
     mov         eax, 0x02
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .misplaced:
     mov         eax, 0x03
@@ -5811,17 +5854,13 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .filling_padded:
     vmovdqu     xmm2, [rsi + 48]                    ; its keystream
-    mov         rax, r10
-    add         rax, 0x70                           ; 112 + p
-    vmovq       xmm3, rax
-    vpxor       xmm4, xmm4, xmm4
-    vpshufb     xmm3, xmm3, xmm4                    ; in every byte
-    vpaddd      xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_streams_positions]  ; byte j: j and that
-    vpshufb     xmm2, xmm2, xmm3                    ; from its place on
+    lea         rax, [rel gcm128_avx_winograd_clmul1_x8_streams_bytes]
+    vpshufb     xmm2, xmm2, [rax + r10 + 16]        ; from its place on
     vpxor       xmm2, xmm1, xmm2                    ; the other text
     mov         r11, rcx
     mov         rax, r9
     and         rax, 0x08
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .filling_stored_8
     vmovq       [r11], xmm2                         ; 8 of its bytes
@@ -5830,6 +5869,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .filling_stored_8:
     mov         rax, r9
     and         rax, 0x04
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .filling_stored_4
     vmovd       [r11], xmm2                         ; 4 of its bytes
@@ -5838,6 +5878,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .filling_stored_4:
     mov         rax, r9
     and         rax, 0x02
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .filling_stored_2
     vpextrw     word [r11], xmm2, 0x00              ; 2 of its bytes
@@ -5846,25 +5887,21 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .filling_stored_2:
     mov         rax, r9
     and         rax, 0x01
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .filling_stored_1
     vpextrb     byte [r11], xmm2, 0x00              ; 1 of its bytes
 .filling_stored_1:
-    mov         eax, 0x80
-    sub         rax, r10                            ; 128 - p
-    vmovq       xmm2, rax
-    vpxor       xmm3, xmm3, xmm3
-    vpshufb     xmm2, xmm2, xmm3                    ; in every byte
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_positions]  ; byte j: j and that
-    vpxor       xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm1, xmm1, xmm2                    ; in its place
+    lea         rax, [rel gcm128_avx_winograd_clmul1_x8_streams_bytes]
+    sub         rax, r10
+    vpshufb     xmm1, xmm1, [rax + 16]              ; in its place
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; X + C
     lea         rdx, [rdx + r9]
     lea         rcx, [rcx + r9]
     sub         r8, r9
     lea         rax, [r10 + r9]                     ; bytes of the block
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jne         .store
 .full:
@@ -5887,10 +5924,61 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     and         rbx, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
     vmovdqu     xmm1, [rsi + 16]                    ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x00
     je          .begins
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x11
+    jae         .many
+    vmovdqu     xmm2, [rdi + 384]                   ; k_0
+    vpxor       xmm2, xmm1, xmm2                    ; + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
+    vmovdqu     xmm3, [rdi + 544]                   ; k_10
+    vmovdqu     xmm4, [rdx]                         ; text
+    vpxor       xmm3, xmm3, xmm4                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; the other text
+    vmovdqu     [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm4, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
+    vpxor       xmm0, xmm2, xmm0                    ; A = X + C
+    vpxor       xmm2, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm3, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+.several_done:
+    cmp         rbx, 0x00
+    je          .counted
+    lea         rdx, [rdx + r8]
+    lea         rcx, [rcx + r8]
+    jmp         .begins
+.many:
+    vmovdqu     xmm1, [rsi + 16]                    ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
     cmp         r8, 0x80
     jb          .whole_rest
 .whole_groups:
@@ -6117,6 +6205,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     cmp         r8, 0x80
     jae         .whole_group
 .whole_after_group:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_done
 .whole_rest:
@@ -6139,7 +6228,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         r9, 0x10                            ; the next powers
     add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .whole_tail_after_block
 .whole_tail_block:
@@ -6168,7 +6256,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
     vpxor       xmm2, xmm2, xmm2                    ; reduce
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
     cmp         r8, 0x40
@@ -6248,7 +6335,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         rcx, 0x40
     sub         r8, 0x40
 .whole_under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x20
     jb          .whole_under_2
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; AES: counter block
@@ -6330,6 +6416,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .whole_under_1:
 .whole_written:
 .whole_done:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     cmp         rbx, 0x00
     je          .counted
 .begins:
@@ -6379,9 +6466,8 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpor        xmm2, xmm2, xmm3
     vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .begun_padded:
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 384]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu     xmm3, [rdi + 384]                   ; k_0
+    vpxor       xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu     xmm4, [rdi + 400]                   ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu     xmm4, [rdi + 416]                   ; k_2
@@ -6400,10 +6486,12 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu     xmm4, [rdi + 528]                   ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; the next counter block
     vmovdqu     xmm4, [rdi + 544]                   ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu     [rsi + 48], xmm3                    ; kept
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_one]  ; the next counters
     vpxor       xmm3, xmm2, xmm3                    ; the other text
     mov         rax, rbx
     and         rax, 0x08
@@ -6415,6 +6503,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_8:
     mov         rax, rbx
     and         rax, 0x04
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_4
     vmovd       [rcx], xmm3                         ; 4 of its bytes
@@ -6423,6 +6512,7 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
 .begun_stored_4:
     mov         rax, rbx
     and         rax, 0x02
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .begun_stored_2
     vpextrw     word [rcx], xmm3, 0x00              ; 2 of its bytes
@@ -6430,7 +6520,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     add         rcx, 0x02
 .begun_stored_2:
     and         rbx, 0x01
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .begun_stored_1
     vpextrb     byte [rcx], xmm3, 0x00              ; 1 of its bytes
@@ -6438,7 +6527,6 @@ gcm128_avx_winograd_clmul1_x8_streams_decrypt_more:
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; counter block
     vmovdqu     [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_streams_byte_swap]  ; X, bytes as in memory

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags, 16 bytes of stack; see each function
-; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
+; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      201 instructions: clmul 25, load 8, other 93, shuffle 19, store 8, xor 48
 ;
@@ -46,6 +46,9 @@ align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_16:
     db 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_winograd_clmul1_x32_streams_blocks_2:
+    db 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_20:
     db 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
@@ -55,11 +58,23 @@ align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_28:
     db 0x1c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_winograd_clmul1_x32_streams_blocks_3:
+    db 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_32:
     db 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_4:
     db 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_blocks_5:
+    db 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_blocks_6:
+    db 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_blocks_7:
+    db 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_winograd_clmul1_x32_streams_blocks_8:
     db 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -85,14 +100,17 @@ align 16
 gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_2:
+    db 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4:
+    db 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_6:
+    db 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_winograd_clmul1_x32_streams_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_winograd_clmul1_x32_streams_positions:
-    db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
-align 16
-gcm128_avx512_winograd_clmul1_x32_streams_top_bits:
-    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
 
 section .text
 
@@ -9986,14 +10004,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
     vporq       xmm0, xmm0, xmm1                    ; zero-padded
 .filling_piece_done:
-    mov         eax, 0x80
-    sub         rax, r8                             ; 128 - p
-    vmovq       xmm1, rax
-    vpxorq      xmm2, xmm2, xmm2
-    vpshufb     xmm1, xmm1, xmm2                    ; in every byte
-    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
-    vpxorq      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm0, xmm0, xmm1                    ; in its place
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, r8
+    vpshufb     xmm0, xmm0, [rax + 16]              ; in its place
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm3, xmm3, xmm0                    ; X + C
     lea         rdx, [rdx + r9]
@@ -10016,7 +10029,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     mov         rax, rcx
     and         rax, 0x0f                           ; bytes of a block that begins
     and         rcx, -16                            ; bytes of whole blocks
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .begins
     lea         r8, [rdx + rcx]                     ; behind whole blocks
@@ -10332,13 +10345,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vporq       xmm1, xmm1, xmm2                    ; zero-padded
 .filling_piece_done:
     vmovdqu64   xmm2, [rsi + 48]                    ; its keystream
-    mov         r11, r10
-    add         r11, 0x70                           ; 112 + p
-    vmovq       xmm3, r11
-    vpxorq      xmm4, xmm4, xmm4
-    vpshufb     xmm3, xmm3, xmm4                    ; in every byte
-    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
-    vpshufb     xmm2, xmm2, xmm3                    ; from its place on
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpshufb     xmm2, xmm2, [r11 + r10 + 16]        ; from its place on
     vpxorq      xmm1, xmm1, xmm2                    ; the other text
     cmp         r9, 0x08
     jae         .filling_written_longest
@@ -10366,20 +10374,17 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpextrq     [rcx + r9 - 8], xmm2, 0x00          ; the last bytes
 .filling_written_done:
     vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
-    mov         eax, 0x80
-    sub         rax, r10                            ; 128 - p
-    vmovq       xmm2, rax
-    vpxorq      xmm3, xmm3, xmm3
-    vpshufb     xmm2, xmm2, xmm3                    ; in every byte
-    vpaddd      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
-    vpxorq      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm1, xmm1, xmm2                    ; in its place
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, r10
+    vpshufb     xmm1, xmm1, [rax + 16]              ; in its place
     vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm1                    ; X + C
     lea         rdx, [rdx + r9]
     lea         rcx, [rcx + r9]
     sub         r8, r9
     lea         rax, [r10 + r9]                     ; bytes of the block
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jne         .store
 .full:
@@ -10393,21 +10398,594 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpshufd     xmm1, xmm1, 0x4e                    ; the full block, or the last of AAD: (LO1, LO0)
     vpternlogq  xmm2, xmm3, xmm1, 0x96              ; the full block, or the last of AAD: + HI
     vpternlogq  xmm0, xmm2, [rdi + 1840], 0x96      ; the full block, or the last of AAD: minus the key terms
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .store
 .blocks:
-    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    cmp         r8, 0x00
+    je          .begins
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x81
+    jae         .many
+    cmp         r8, 0x50
+    jae         .several_from_80
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x30
+    jae         .several_from_48
+    cmp         r8, 0x20
+    jae         .several_from_32
+    vmovdqu64   xmm2, [rdi + 1856]                  ; k_0
+    vpxorq      xmm2, xmm1, xmm2                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1872]                  ; k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; round 1
+    vmovdqu64   xmm3, [rdi + 1888]                  ; k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; round 2
+    vmovdqu64   xmm3, [rdi + 1904]                  ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; round 3
+    vmovdqu64   xmm3, [rdi + 1920]                  ; k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; round 4
+    vmovdqu64   xmm3, [rdi + 1936]                  ; k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; round 5
+    vmovdqu64   xmm3, [rdi + 1952]                  ; k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; round 6
+    vmovdqu64   xmm3, [rdi + 1968]                  ; k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; round 7
+    vmovdqu64   xmm3, [rdi + 1984]                  ; k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; round 8
+    vmovdqu64   xmm3, [rdi + 2000]                  ; k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm3, [rdi + 2016]                  ; k_10
+    vmovdqu64   xmm4, [rdx]                         ; text
+    vpxorq      xmm3, xmm3, xmm4                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; the other text
+    vmovdqu64   [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm0, xmm2, xmm0                    ; A = X + C
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm3, xmm0, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm0, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxorq      xmm2, xmm0, xmm4                    ; LO += S
+    vpclmulqdq  xmm0, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; + HI
+    vpternlogq  xmm0, xmm3, [rdi + 1840], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_32:
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm3, [rdi + 1856]              ; k_0
+    vpxorq      ymm2, ymm2, ymm3                    ; + k_0
+    vbroadcasti64x2 ymm3, [rdi + 1872]              ; k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; round 1
+    vbroadcasti64x2 ymm3, [rdi + 1888]              ; k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; round 2
+    vbroadcasti64x2 ymm3, [rdi + 1904]              ; k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; round 3
+    vbroadcasti64x2 ymm3, [rdi + 1920]              ; k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; round 4
+    vbroadcasti64x2 ymm3, [rdi + 1936]              ; k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; round 5
+    vbroadcasti64x2 ymm3, [rdi + 1952]              ; k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; round 6
+    vbroadcasti64x2 ymm3, [rdi + 1968]              ; k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; round 7
+    vbroadcasti64x2 ymm3, [rdi + 1984]              ; k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; round 8
+    vbroadcasti64x2 ymm3, [rdi + 2000]              ; k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_2]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm3, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm4, [rdx]                         ; text
+    vpxorq      ymm3, ymm3, ymm4                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; the other text
+    vmovdqu64   [rcx], ymm2                         ; written
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm2, ymm0                    ; A = X + C
+    vpxorq      ymm2, ymm0, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm3, ymm0, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; U0·U1
+    vpxorq      ymm2, ymm2, ymm0                    ; LO += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm4, ymm0, ymm2, 0x96              ; + HI
+    vpxorq      ymm0, ymm3, ymm4                    ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1824], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_48:
+    cmp         r8, 0x40
+    jae         .several_from_64
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm2, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_2]  ; lane l is l blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm4, [rdi + 1856]              ; k_0
+    vpxorq      ymm2, ymm2, ymm4                    ; + k_0
+    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vbroadcasti64x2 ymm4, [rdi + 1872]              ; k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vbroadcasti64x2 ymm4, [rdi + 1888]              ; k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vbroadcasti64x2 ymm4, [rdi + 1904]              ; k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vbroadcasti64x2 ymm4, [rdi + 1920]              ; k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vbroadcasti64x2 ymm4, [rdi + 1936]              ; k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vbroadcasti64x2 ymm4, [rdi + 1952]              ; k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vbroadcasti64x2 ymm4, [rdi + 1968]              ; k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vbroadcasti64x2 ymm4, [rdi + 1984]              ; k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vbroadcasti64x2 ymm4, [rdi + 2000]              ; k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_3]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm5, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm4, [rdx]                         ; text
+    vpxorq      ymm4, ymm5, ymm4                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm4                    ; the other text
+    vmovdqu64   [rcx], ymm2                         ; written
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm4, [rdx + 32]                    ; text
+    vpxorq      xmm4, xmm5, xmm4                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; the other text
+    vmovdqu64   [rcx + 32], xmm3                    ; written
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm2, ymm0                    ; A = X + C
+    vpxorq      ymm2, ymm0, [rdi + 528]             ; T = A + C1
+    vpxorq      ymm4, ymm0, [rdi + 1168]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      xmm2, xmm3, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      ymm0, ymm0, ymm3                    ; S += it
+    vpternlogq  ymm5, ymm2, ymm0, 0x96              ; LO += S
+    vpternlogq  ymm6, ymm4, ymm0, 0x96              ; HI += S
+    vpclmulqdq  ymm2, ymm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm0, ymm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm0, ymm6, ymm2, 0x96              ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1808], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_64:
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_2]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm4, [rdi + 1856]              ; k_0
+    vpxorq      ymm3, ymm3, ymm4                    ; + k_0
+    vpxorq      ymm2, ymm2, ymm4                    ; + k_0
+    vbroadcasti64x2 ymm4, [rdi + 1872]              ; k_1
+    vaesenc     ymm3, ymm3, ymm4                    ; round 1
+    vaesenc     ymm2, ymm2, ymm4                    ; round 1
+    vbroadcasti64x2 ymm4, [rdi + 1888]              ; k_2
+    vaesenc     ymm3, ymm3, ymm4                    ; round 2
+    vaesenc     ymm2, ymm2, ymm4                    ; round 2
+    vbroadcasti64x2 ymm4, [rdi + 1904]              ; k_3
+    vaesenc     ymm3, ymm3, ymm4                    ; round 3
+    vaesenc     ymm2, ymm2, ymm4                    ; round 3
+    vbroadcasti64x2 ymm4, [rdi + 1920]              ; k_4
+    vaesenc     ymm3, ymm3, ymm4                    ; round 4
+    vaesenc     ymm2, ymm2, ymm4                    ; round 4
+    vbroadcasti64x2 ymm4, [rdi + 1936]              ; k_5
+    vaesenc     ymm3, ymm3, ymm4                    ; round 5
+    vaesenc     ymm2, ymm2, ymm4                    ; round 5
+    vbroadcasti64x2 ymm4, [rdi + 1952]              ; k_6
+    vaesenc     ymm3, ymm3, ymm4                    ; round 6
+    vaesenc     ymm2, ymm2, ymm4                    ; round 6
+    vbroadcasti64x2 ymm4, [rdi + 1968]              ; k_7
+    vaesenc     ymm3, ymm3, ymm4                    ; round 7
+    vaesenc     ymm2, ymm2, ymm4                    ; round 7
+    vbroadcasti64x2 ymm4, [rdi + 1984]              ; k_8
+    vaesenc     ymm3, ymm3, ymm4                    ; round 8
+    vaesenc     ymm2, ymm2, ymm4                    ; round 8
+    vbroadcasti64x2 ymm4, [rdi + 2000]              ; k_9
+    vaesenc     ymm3, ymm3, ymm4                    ; round 9
+    vaesenc     ymm2, ymm2, ymm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm4, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm5, [rdx]                         ; text
+    vpxorq      ymm5, ymm4, ymm5                    ; k_Nr + text
+    vaesenclast ymm3, ymm3, ymm5                    ; the other text
+    vmovdqu64   [rcx], ymm3                         ; written
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm5, [rdx + 32]                    ; text
+    vpxorq      ymm4, ymm4, ymm5                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm4                    ; the other text
+    vmovdqu64   [rcx + 32], ymm2                    ; written
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm3, ymm0                    ; A = X + C
+    vpxorq      ymm3, ymm0, [rdi + 512]             ; T = A + C1
+    vpxorq      ymm4, ymm0, [rdi + 1152]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm3, ymm3, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      ymm3, ymm2, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      ymm0, ymm0, ymm2                    ; S += it
+    vpternlogq  ymm5, ymm3, ymm0, 0x96              ; LO += S
+    vpternlogq  ymm6, ymm4, ymm0, 0x96              ; HI += S
+    vpclmulqdq  ymm2, ymm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm0, ymm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm0, ymm6, ymm2, 0x96              ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1792], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_80:
+    cmp         r8, 0x70
+    jae         .several_from_112
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x60
+    jae         .several_from_96
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_5]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm5, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm4, [rdx]                         ; text
+    vpxorq      zmm4, zmm5, zmm4                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm4, [rdx + 64]                    ; text
+    vpxorq      xmm4, xmm5, xmm4                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; the other text
+    vmovdqu64   [rcx + 64], xmm3                    ; written
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm2, zmm0                    ; A = X + C
+    vpxorq      zmm2, zmm0, [rdi + 496]             ; T = A + C1
+    vpxorq      zmm4, zmm0, [rdi + 1136]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; U0·U1
+    vpxorq      xmm2, xmm3, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm3                    ; S += it
+    vpternlogq  zmm5, zmm2, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1776], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_96:
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vpxorq      ymm3, ymm3, ymm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_6]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm5, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm4, [rdx]                         ; text
+    vpxorq      zmm4, zmm5, zmm4                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm4, [rdx + 64]                    ; text
+    vpxorq      ymm4, ymm5, ymm4                    ; k_Nr + text
+    vaesenclast ymm3, ymm3, ymm4                    ; the other text
+    vmovdqu64   [rcx + 64], ymm3                    ; written
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm2, zmm0                    ; A = X + C
+    vpxorq      zmm2, zmm0, [rdi + 480]             ; T = A + C1
+    vpxorq      zmm4, zmm0, [rdi + 1120]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; U0·U1
+    vpxorq      ymm2, ymm3, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm4, ymm3, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm3                    ; S += it
+    vpternlogq  zmm5, zmm2, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1760], 0x96      ; minus the key terms
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .several_done
+.several_from_112:
+    cmp         r8, 0x80
+    jae         .several_from_128
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm4, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm3, ymm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm4, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_6]  ; lane l is l blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm5, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; + k_0
+    vpxorq      ymm3, ymm3, ymm5                    ; + k_0
+    vpxorq      xmm4, xmm4, xmm5                    ; + k_0
+    vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vaesenc     ymm3, ymm3, ymm5                    ; round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vbroadcasti64x2 zmm5, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vaesenc     ymm3, ymm3, ymm5                    ; round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vaesenc     ymm3, ymm3, ymm5                    ; round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vbroadcasti64x2 zmm5, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vaesenc     ymm3, ymm3, ymm5                    ; round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vbroadcasti64x2 zmm5, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vaesenc     ymm3, ymm3, ymm5                    ; round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vbroadcasti64x2 zmm5, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vaesenc     ymm3, ymm3, ymm5                    ; round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vbroadcasti64x2 zmm5, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vaesenc     ymm3, ymm3, ymm5                    ; round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vbroadcasti64x2 zmm5, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vaesenc     ymm3, ymm3, ymm5                    ; round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vbroadcasti64x2 zmm5, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vaesenc     ymm3, ymm3, ymm5                    ; round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_7]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm6, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm5, [rdx]                         ; text
+    vpxorq      zmm5, zmm6, zmm5                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm5, [rdx + 64]                    ; text
+    vpxorq      ymm5, ymm6, ymm5                    ; k_Nr + text
+    vaesenclast ymm3, ymm3, ymm5                    ; the other text
+    vmovdqu64   [rcx + 64], ymm3                    ; written
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm5, [rdx + 96]                    ; text
+    vpxorq      xmm5, xmm6, xmm5                    ; k_Nr + text
+    vaesenclast xmm4, xmm4, xmm5                    ; the other text
+    vmovdqu64   [rcx + 96], xmm4                    ; written
+    vpshufb     xmm4, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm2, zmm0                    ; A = X + C
+    vpxorq      zmm2, zmm0, [rdi + 464]             ; T = A + C1
+    vpxorq      zmm5, zmm0, [rdi + 1104]            ; U = A + C2
+    vpclmulqdq  zmm7, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; T0·T1
+    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; U0·U1
+    vpxorq      ymm0, ymm3, [rdi + 528]             ; T = A + C1
+    vpxorq      ymm2, ymm3, [rdi + 1168]            ; U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; A0·A1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; U0·U1
+    vpxorq      xmm5, xmm4, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm6, xmm4, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpternlogq  zmm7, zmm3, zmm4, 0x96              ; S += it
+    vpternlogq  zmm8, zmm0, zmm5, 0x96              ; LO += it
+    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; HI += it
+    vpxorq      zmm0, zmm8, zmm7                    ; LO += S
+    vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm7, zmm0, 0x96              ; + HI
+    vpxorq      zmm0, zmm2, zmm9                    ; RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm0, ymm2                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1744], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_128:
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm3, zmm3, zmm4                    ; + k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm4, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm5, [rdx]                         ; text
+    vpxorq      zmm5, zmm4, zmm5                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; the other text
+    vmovdqu64   [rcx], zmm3                         ; written
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   zmm5, [rdx + 64]                    ; text
+    vpxorq      zmm4, zmm4, zmm5                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; the other text
+    vmovdqu64   [rcx + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm3, zmm0                    ; A = X + C
+    vpxorq      zmm3, zmm0, [rdi + 448]             ; T = A + C1
+    vpxorq      zmm4, zmm0, [rdi + 1088]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; U0·U1
+    vpxorq      zmm3, zmm2, [rdi + 512]             ; T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1152]            ; U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm2                    ; S += it
+    vpternlogq  zmm5, zmm3, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1728], 0x96      ; minus the key terms
+.several_done:
+    cmp         rax, 0x00
+    je          .counted
+    lea         rdx, [rdx + r8]
+    lea         rcx, [rcx + r8]
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .begins
+.many:
+    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
@@ -10419,7 +10997,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_first:
@@ -11092,6 +11671,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm0, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .whole_done:
+    vpshufb     xmm1, xmm31, xmm1                   ; counter block
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:
@@ -11099,6 +11680,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     sub         r8, rax
     cmp         rax, 0x08
     jae         .begun_piece_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_piece_under_4
     vmovd       xmm2, [rdx]                         ; the first bytes
@@ -11130,9 +11712,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm3, xmm31, xmm1                   ; counter block
-    vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
-    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
@@ -11151,21 +11732,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
     vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu64   [rsi + 48], xmm3                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm2, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_written_under_4
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
     vmovd       [rcx], xmm2                         ; the first bytes
     vpshufb     xmm3, xmm2, [rdx + rax + 12]        ; the last bytes
     vmovd       [rcx + rax - 4], xmm3               ; the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_written_done
 .begun_written_under_4:
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11184,10 +11765,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
     vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
-    vpshufb     xmm2, xmm2, xmm1                    ; C
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory
@@ -11291,13 +11871,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vporq       xmm1, xmm1, xmm2                    ; zero-padded
 .filling_piece_done:
     vmovdqu64   xmm2, [rsi + 48]                    ; its keystream
-    mov         r10, rax
-    add         r10, 0x70                           ; 112 + p
-    vmovq       xmm3, r10
-    vpxorq      xmm4, xmm4, xmm4
-    vpshufb     xmm3, xmm3, xmm4                    ; in every byte
-    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
-    vpshufb     xmm2, xmm2, xmm3                    ; from its place on
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpshufb     xmm2, xmm2, [r10 + rax + 16]        ; from its place on
     vpxorq      xmm2, xmm1, xmm2                    ; the other text
     cmp         r9, 0x08
     jae         .filling_written_longest
@@ -11324,14 +11899,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm2, xmm2, [r10 + r9 + 8]          ; the last bytes
     vpextrq     [rcx + r9 - 8], xmm2, 0x00          ; the last bytes
 .filling_written_done:
-    mov         r10d, 0x80
-    sub         r10, rax                            ; 128 - p
-    vmovq       xmm2, r10
-    vpxorq      xmm3, xmm3, xmm3
-    vpshufb     xmm2, xmm2, xmm3                    ; in every byte
-    vpaddd      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
-    vpxorq      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_top_bits]  ; j - p, or a zero
-    vpshufb     xmm1, xmm1, xmm2                    ; in its place
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r10, rax
+    vpshufb     xmm1, xmm1, [r10 + 16]              ; in its place
     vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm1                    ; X + C
     lea         rdx, [rdx + r9]
@@ -11351,18 +11921,595 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufd     xmm2, xmm2, 0x4e                    ; the full block, or the last of AAD: (LO1, LO0)
     vpternlogq  xmm1, xmm3, xmm2, 0x96              ; the full block, or the last of AAD: + HI
     vpternlogq  xmm0, xmm1, [rdi + 1840], 0x96      ; the full block, or the last of AAD: minus the key terms
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .store
 .blocks:
-    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     mov         rax, r8
     and         rax, 0x0f                           ; bytes of a block that begins
     and         r8, -16                             ; bytes of whole blocks
+    vmovdqu64   xmm1, [rsi + 16]                    ; counter block
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .begins
+    cmp         r8, 0x81
+    jae         .many
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x50
+    jae         .several_from_80
+    cmp         r8, 0x30
+    jae         .several_from_48
+    cmp         r8, 0x20
+    jae         .several_from_32
+    vmovdqu64   xmm2, [rdi + 1856]                  ; k_0
+    vpxorq      xmm2, xmm1, xmm2                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1872]                  ; k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; round 1
+    vmovdqu64   xmm3, [rdi + 1888]                  ; k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; round 2
+    vmovdqu64   xmm3, [rdi + 1904]                  ; k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; round 3
+    vmovdqu64   xmm3, [rdi + 1920]                  ; k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; round 4
+    vmovdqu64   xmm3, [rdi + 1936]                  ; k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; round 5
+    vmovdqu64   xmm3, [rdi + 1952]                  ; k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; round 6
+    vmovdqu64   xmm3, [rdi + 1968]                  ; k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; round 7
+    vmovdqu64   xmm3, [rdi + 1984]                  ; k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; round 8
+    vmovdqu64   xmm3, [rdi + 2000]                  ; k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vmovdqu64   xmm3, [rdi + 2016]                  ; k_10
+    vmovdqu64   xmm4, [rdx]                         ; text
+    vpxorq      xmm3, xmm3, xmm4                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; the other text
+    vmovdqu64   [rcx], xmm2                         ; written
+    vpshufb     xmm2, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      xmm2, xmm2, xmm0                    ; A = X + C
+    vpxorq      xmm0, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm3, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; U0·U1
+    vpxorq      xmm3, xmm0, xmm2                    ; LO += S
+    vpclmulqdq  xmm0, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; + HI
+    vpternlogq  xmm0, xmm4, [rdi + 1840], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_32:
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm3, [rdi + 1856]              ; k_0
+    vpxorq      ymm2, ymm2, ymm3                    ; + k_0
+    vbroadcasti64x2 ymm3, [rdi + 1872]              ; k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; round 1
+    vbroadcasti64x2 ymm3, [rdi + 1888]              ; k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; round 2
+    vbroadcasti64x2 ymm3, [rdi + 1904]              ; k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; round 3
+    vbroadcasti64x2 ymm3, [rdi + 1920]              ; k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; round 4
+    vbroadcasti64x2 ymm3, [rdi + 1936]              ; k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; round 5
+    vbroadcasti64x2 ymm3, [rdi + 1952]              ; k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; round 6
+    vbroadcasti64x2 ymm3, [rdi + 1968]              ; k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; round 7
+    vbroadcasti64x2 ymm3, [rdi + 1984]              ; k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; round 8
+    vbroadcasti64x2 ymm3, [rdi + 2000]              ; k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_2]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm3, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm4, [rdx]                         ; text
+    vpxorq      ymm3, ymm3, ymm4                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; the other text
+    vmovdqu64   [rcx], ymm2                         ; written
+    vpshufb     ymm2, ymm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm2, ymm0                    ; A = X + C
+    vpxorq      ymm2, ymm0, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm3, ymm0, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; U0·U1
+    vpxorq      ymm2, ymm2, ymm0                    ; LO += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm4, ymm0, ymm2, 0x96              ; + HI
+    vpxorq      ymm0, ymm3, ymm4                    ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1824], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_48:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x40
+    jae         .several_from_64
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm2, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_2]  ; lane l is l blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm4, [rdi + 1856]              ; k_0
+    vpxorq      ymm2, ymm2, ymm4                    ; + k_0
+    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vbroadcasti64x2 ymm4, [rdi + 1872]              ; k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vbroadcasti64x2 ymm4, [rdi + 1888]              ; k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vbroadcasti64x2 ymm4, [rdi + 1904]              ; k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vbroadcasti64x2 ymm4, [rdi + 1920]              ; k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vbroadcasti64x2 ymm4, [rdi + 1936]              ; k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vbroadcasti64x2 ymm4, [rdi + 1952]              ; k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vbroadcasti64x2 ymm4, [rdi + 1968]              ; k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vbroadcasti64x2 ymm4, [rdi + 1984]              ; k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vbroadcasti64x2 ymm4, [rdi + 2000]              ; k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_3]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm6, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm4, [rdx]                         ; text
+    vpxorq      ymm5, ymm6, ymm4                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; the other text
+    vmovdqu64   [rcx], ymm2                         ; written
+    vpshufb     ymm4, ymm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm2, [rdx + 32]                    ; text
+    vpxorq      xmm5, xmm6, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm5                    ; the other text
+    vmovdqu64   [rcx + 32], xmm3                    ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm4, ymm0                    ; A = X + C
+    vpxorq      ymm4, ymm0, [rdi + 528]             ; T = A + C1
+    vpxorq      ymm3, ymm0, [rdi + 1168]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; U0·U1
+    vpxorq      xmm4, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm5, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; U0·U1
+    vpxorq      ymm0, ymm0, ymm2                    ; S += it
+    vpternlogq  ymm6, ymm4, ymm0, 0x96              ; LO += S
+    vpternlogq  ymm3, ymm5, ymm0, 0x96              ; HI += S
+    vpclmulqdq  ymm2, ymm6, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm0, ymm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm0, ymm3, ymm2, 0x96              ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1808], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_64:
+    vbroadcasti64x2 ymm2, [rsi + 16]                ; counter block
+    vpshufb     ymm3, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      ymm2, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_2]  ; lane l is l blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 ymm4, [rdi + 1856]              ; k_0
+    vpxorq      ymm2, ymm2, ymm4                    ; + k_0
+    vpxorq      ymm3, ymm3, ymm4                    ; + k_0
+    vbroadcasti64x2 ymm4, [rdi + 1872]              ; k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; round 1
+    vbroadcasti64x2 ymm4, [rdi + 1888]              ; k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; round 2
+    vbroadcasti64x2 ymm4, [rdi + 1904]              ; k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; round 3
+    vbroadcasti64x2 ymm4, [rdi + 1920]              ; k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; round 4
+    vbroadcasti64x2 ymm4, [rdi + 1936]              ; k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; round 5
+    vbroadcasti64x2 ymm4, [rdi + 1952]              ; k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; round 6
+    vbroadcasti64x2 ymm4, [rdi + 1968]              ; k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; round 7
+    vbroadcasti64x2 ymm4, [rdi + 1984]              ; k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; round 8
+    vbroadcasti64x2 ymm4, [rdi + 2000]              ; k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 ymm4, [rdi + 2016]              ; k_10
+    vmovdqu64   ymm5, [rdx]                         ; text
+    vpxorq      ymm6, ymm4, ymm5                    ; k_Nr + text
+    vaesenclast ymm2, ymm2, ymm6                    ; the other text
+    vmovdqu64   [rcx], ymm2                         ; written
+    vpshufb     ymm5, ymm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm2, [rdx + 32]                    ; text
+    vpxorq      ymm4, ymm4, ymm2                    ; k_Nr + text
+    vaesenclast ymm3, ymm3, ymm4                    ; the other text
+    vmovdqu64   [rcx + 32], ymm3                    ; written
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      ymm0, ymm5, ymm0                    ; A = X + C
+    vpxorq      ymm4, ymm0, [rdi + 512]             ; T = A + C1
+    vpxorq      ymm3, ymm0, [rdi + 1152]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; U0·U1
+    vpxorq      ymm4, ymm2, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; U0·U1
+    vpxorq      ymm0, ymm0, ymm2                    ; S += it
+    vpternlogq  ymm6, ymm4, ymm0, 0x96              ; LO += S
+    vpternlogq  ymm3, ymm5, ymm0, 0x96              ; HI += S
+    vpclmulqdq  ymm2, ymm6, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm0, ymm6, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm0, ymm3, ymm2, 0x96              ; RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1792], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_80:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x70
+    jae         .several_from_112
+    cmp         r8, 0x60
+    jae         .several_from_96
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_5]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm6, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm4, [rdx]                         ; text
+    vpxorq      zmm5, zmm6, zmm4                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm2, [rdx + 64]                    ; text
+    vpxorq      xmm5, xmm6, xmm2                    ; k_Nr + text
+    vaesenclast xmm3, xmm3, xmm5                    ; the other text
+    vmovdqu64   [rcx + 64], xmm3                    ; written
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm4, zmm0                    ; A = X + C
+    vpxorq      zmm4, zmm0, [rdi + 496]             ; T = A + C1
+    vpxorq      zmm3, zmm0, [rdi + 1136]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; U0·U1
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm2                    ; S += it
+    vpternlogq  zmm5, zmm3, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1776], 0x96      ; minus the key terms
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .several_done
+.several_from_96:
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vpxorq      ymm3, ymm3, ymm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_6]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm6, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm4, [rdx]                         ; text
+    vpxorq      zmm5, zmm6, zmm4                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm5                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm2, [rdx + 64]                    ; text
+    vpxorq      ymm5, ymm6, ymm2                    ; k_Nr + text
+    vaesenclast ymm3, ymm3, ymm5                    ; the other text
+    vmovdqu64   [rcx + 64], ymm3                    ; written
+    vpshufb     ymm2, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm4, zmm0                    ; A = X + C
+    vpxorq      zmm4, zmm0, [rdi + 480]             ; T = A + C1
+    vpxorq      zmm3, zmm0, [rdi + 1120]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; U0·U1
+    vpxorq      ymm3, ymm2, [rdi + 544]             ; T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1184]            ; U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm2                    ; S += it
+    vpternlogq  zmm5, zmm3, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1760], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_112:
+    cmp         r8, 0x80
+    jae         .several_from_128
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      ymm4, ymm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     ymm5, ymm4, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_6]  ; lane l is l blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm3, zmm3, zmm4                    ; + k_0
+    vpxorq      ymm5, ymm5, ymm4                    ; + k_0
+    vpxorq      xmm2, xmm2, xmm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     ymm5, ymm5, ymm4                    ; round 1
+    vaesenc     xmm2, xmm2, xmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     ymm5, ymm5, ymm4                    ; round 2
+    vaesenc     xmm2, xmm2, xmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     ymm5, ymm5, ymm4                    ; round 3
+    vaesenc     xmm2, xmm2, xmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     ymm5, ymm5, ymm4                    ; round 4
+    vaesenc     xmm2, xmm2, xmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     ymm5, ymm5, ymm4                    ; round 5
+    vaesenc     xmm2, xmm2, xmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     ymm5, ymm5, ymm4                    ; round 6
+    vaesenc     xmm2, xmm2, xmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     ymm5, ymm5, ymm4                    ; round 7
+    vaesenc     xmm2, xmm2, xmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     ymm5, ymm5, ymm4                    ; round 8
+    vaesenc     xmm2, xmm2, xmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     ymm5, ymm5, ymm4                    ; round 9
+    vaesenc     xmm2, xmm2, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_7]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm4, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm6, [rdx]                         ; text
+    vpxorq      zmm7, zmm4, zmm6                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; the other text
+    vmovdqu64   [rcx], zmm3                         ; written
+    vpshufb     zmm6, zmm6, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   ymm3, [rdx + 64]                    ; text
+    vpxorq      ymm7, ymm4, ymm3                    ; k_Nr + text
+    vaesenclast ymm5, ymm5, ymm7                    ; the other text
+    vmovdqu64   [rcx + 64], ymm5                    ; written
+    vpshufb     ymm3, ymm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   xmm5, [rdx + 96]                    ; text
+    vpxorq      xmm4, xmm4, xmm5                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm4                    ; the other text
+    vmovdqu64   [rcx + 96], xmm2                    ; written
+    vpshufb     xmm2, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm5, zmm6, zmm0                    ; A = X + C
+    vpxorq      zmm4, zmm5, [rdi + 464]             ; T = A + C1
+    vpxorq      zmm0, zmm5, [rdi + 1104]            ; U = A + C2
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; A0·A1
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; T0·T1
+    vpclmulqdq  zmm9, zmm0, zmm0, 0x10              ; U0·U1
+    vpxorq      ymm5, ymm3, [rdi + 528]             ; T = A + C1
+    vpxorq      ymm4, ymm3, [rdi + 1168]            ; U = A + C2
+    vpclmulqdq  ymm0, ymm3, ymm3, 0x10              ; A0·A1
+    vpclmulqdq  ymm3, ymm5, ymm5, 0x10              ; T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; U0·U1
+    vpxorq      xmm5, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm6, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpternlogq  zmm7, zmm0, zmm2, 0x96              ; S += it
+    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; LO += it
+    vpternlogq  zmm9, zmm4, zmm6, 0x96              ; HI += it
+    vpxorq      zmm0, zmm8, zmm7                    ; LO += S
+    vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm9, zmm7, zmm0, 0x96              ; + HI
+    vpxorq      zmm0, zmm2, zmm9                    ; RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm0, ymm2                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1744], 0x96      ; minus the key terms
+    jmp         .several_done
+.several_from_128:
+    vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
+    vpshufb     zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vpaddd      zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers_from_4]  ; lane l is l blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter blocks
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
+    vpxorq      zmm3, zmm3, zmm4                    ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1872]              ; k_1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1904]              ; k_3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1920]              ; k_4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1936]              ; k_5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1952]              ; k_6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1968]              ; k_7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1984]              ; k_8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 2000]              ; k_9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
+    vbroadcasti64x2 zmm4, [rdi + 2016]              ; k_10
+    vmovdqu64   zmm5, [rdx]                         ; text
+    vpxorq      zmm6, zmm4, zmm5                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; the other text
+    vmovdqu64   [rcx], zmm2                         ; written
+    vpshufb     zmm5, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vmovdqu64   zmm2, [rdx + 64]                    ; text
+    vpxorq      zmm4, zmm4, zmm2                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; the other text
+    vmovdqu64   [rcx + 64], zmm3                    ; written
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
+    vpxorq      zmm0, zmm5, zmm0                    ; A = X + C
+    vpxorq      zmm4, zmm0, [rdi + 448]             ; T = A + C1
+    vpxorq      zmm3, zmm0, [rdi + 1088]            ; U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; A0·A1
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; U0·U1
+    vpxorq      zmm3, zmm2, [rdi + 512]             ; T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1152]            ; U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; U0·U1
+    vpxorq      zmm0, zmm0, zmm2                    ; S += it
+    vpternlogq  zmm5, zmm3, zmm0, 0x96              ; LO += S
+    vpternlogq  zmm6, zmm4, zmm0, 0x96              ; HI += S
+    vpclmulqdq  zmm0, zmm5, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpternlogq  xmm0, xmm2, [rdi + 1728], 0x96      ; minus the key terms
+.several_done:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    je          .counted
+    lea         rdx, [rdx + r8]
+    lea         rcx, [rcx + r8]
+    jmp         .begins
+.many:
+    vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r8, 0x00
-    je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
@@ -11380,7 +12527,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; blocks_12
     vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; blocks_16
     vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; blocks_20
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vpshufb     zmm21, zmm31, zmm1                  ; AES: counter block
     vmovdqu64   zmm16, [rdx + 128]                  ; C3·H^6: C, bytes as in memory
@@ -11594,6 +12740,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     lea         r10, [rdi + 576]
     sub         r10, r9                             ; H^m
     vmovdqu64   xmm13, [r10 + 1280]                 ; R_m: the key terms of H^m … H^1
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .whole_tail_first
     vpxorq      xmm14, xmm14, xmm14
@@ -11632,12 +12779,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     cmp         rbx, 0x40
     jae         .whole_tail_block
 .whole_tail_after_block:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .whole_tail_reduce
 .whole_tail_rest:
     cmp         rbx, 0x30
     jae         .whole_tail_last_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x20
     jb          .whole_tail_last_under_32
     vmovdqu64   ymm16, [r11]                        ; whole blocks
@@ -11670,10 +12817,10 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vextracti64x2 xmm14, ymm0, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm0, xmm14, xmm13, 0x96            ; reduce: minus the key terms
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_under_4                      ; reduce
     vpshufb     zmm13, zmm31, zmm1                  ; AES: counter block
@@ -11797,9 +12944,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     add         rcx, 0x40
     sub         r8, 0x40
 .whole_under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x30
     jae         .whole_given_longest                ; AES
     cmp         r8, 0x20
@@ -11831,10 +12978,10 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpandq      zmm13, zmm2, [r9 + 112]             ; AES: zero-padded
     cmp         r8, 0x30
     jae         .whole_written_longest              ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x20
     jb          .whole_written_under_32             ; AES
     vmovdqu64   [rcx], ymm2                         ; AES: written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .whole_written_done                 ; AES
 .whole_written_under_32:
     vmovdqu64   [rcx], xmm2                         ; AES: written
@@ -11852,15 +12999,15 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .whole_written:
 .whole_done:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     cmp         rax, 0x00
     je          .counted
 .begins:
     lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
     sub         r8, rax
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jae         .begun_piece_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_piece_under_4
     vmovd       xmm2, [rdx]                         ; the first bytes
@@ -11892,9 +13039,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
     vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .begun_piece_done:
-    vpshufb     xmm3, xmm31, xmm1                   ; counter block
-    vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
-    vpxorq      xmm3, xmm3, xmm4                    ; + k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; k_0
+    vpxorq      xmm3, xmm1, xmm3                    ; + k_0
     vmovdqu64   xmm4, [rdi + 1872]                  ; k_1
     vaesenc     xmm3, xmm3, xmm4                    ; round 1
     vmovdqu64   xmm4, [rdi + 1888]                  ; k_2
@@ -11913,19 +13059,23 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vaesenc     xmm3, xmm3, xmm4                    ; round 8
     vmovdqu64   xmm4, [rdi + 2000]                  ; k_9
     vaesenc     xmm3, xmm3, xmm4                    ; round 9
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; counter, last word first
+    vpaddd      xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; the next counter block
     vmovdqu64   xmm4, [rdi + 2016]                  ; k_10
     vaesenclast xmm3, xmm3, xmm4                    ; its keystream
     vmovdqu64   [rsi + 48], xmm3                    ; kept
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm3, xmm2, xmm3                    ; the other text
     cmp         rax, 0x08
     jae         .begun_written_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .begun_written_under_4
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
     vmovd       [rcx], xmm3                         ; the first bytes
     vpshufb     xmm3, xmm3, [rdx + rax + 12]        ; the last bytes
     vmovd       [rcx + rax - 4], xmm3               ; the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_written_done
 .begun_written_under_4:
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11936,7 +13086,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpextrb     byte [rcx + rdi], xmm4, 0x00        ; byte n >> 1
     vpshufb     xmm3, xmm3, [rdx + rax + 15]        ; the last bytes
     vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .begun_written_done
 .begun_written_longest:
     lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
@@ -11944,10 +13093,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpshufb     xmm3, xmm3, [rdx + rax + 8]         ; the last bytes
     vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
 .begun_written_done:
-    vpshufb     xmm2, xmm2, xmm1                    ; C
+    vpshufb     xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
-    vpshufb     xmm1, xmm31, xmm1                   ; counter block
     vmovdqu64   [rsi + 16], xmm1                    ; counter block
 .store:
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X, bytes as in memory

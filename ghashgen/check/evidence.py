@@ -17,7 +17,7 @@ from ghashgen.output.artefact import Artefact, sha256
 from ghashgen.run.built import Built, build_made
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
-from ghashgen.verify.report import covered
+from ghashgen.verify.report import shown
 from ghashgen.verify.theorems import FunctionProof
 
 
@@ -168,12 +168,11 @@ def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
 
 def _lines(function: FunctionProof, base: str) -> Iterable[str]:
     """Yield what is proved of a function: theorems, and the method for each range of lengths."""
-    ranges: dict[tuple[str, str], list[str]] = {}
+    ranges: dict[str, list[str]] = {}
     for theorem in function.theorems:
-        ranges.setdefault((covered(theorem), theorem.method), []).append(theorem.what)
+        ranges.setdefault(shown(theorem), []).append(theorem.what)
     alike: dict[str, list[str]] = {}
-    for (lengths, method), whats in ranges.items():
-        known = f"by {method}" if lengths == "lengths none" else f"{lengths}, by {method}"
+    for known, whats in ranges.items():
         alike.setdefault(" ".join(whats), []).append(known)
     for theorems, parts in alike.items():
         yield f"{function.symbol.removeprefix(base)}: {theorems}"

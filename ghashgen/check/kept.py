@@ -76,10 +76,17 @@ def read(path: Path, remedy: str) -> Mapping[str, object]:
     """Return the certificates of a document by their names.
 
     Raises:
-        GhashgenError: there is no such document.
+        GhashgenError: there is no such document, or a key occurs twice in it.
     """
     try:
-        return by_name(json.loads(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        return by_name(json.loads(text, object_pairs_hook=_without_repeats))
     except (OSError, ValueError, RecursionError, Refutation) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise GhashgenError(f"{path} has no certificates: {what}", remedy) from None
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found

@@ -8,6 +8,7 @@ detects this, because it compares the record with what it has proved.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,11 @@ def load(path: Path) -> tuple[Verdict, ...]:
     Raises:
         GhashgenError: it is missing, is not a record, or was changed.
     """
-    data = _FILE.content_of(path)
+    return _loaded(path, _FILE.content_of(path))
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, data: bytes) -> tuple[Verdict, ...]:
     record = _FILE.parse(data, str(path))
     # The hash covers everything in the file, also what is not read.
     if record.sha256 != _seal(json.loads(data)["proofs"]):

@@ -155,6 +155,12 @@ def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
     return [c for c in pool if not c.entry.axes["wipe"] or c.isa not in plain]
 
 
+def preferred(pool: Sequence[Candidate], functions: frozenset[str]) -> list[Candidate]:
+    """Return the candidates with these functions, and the others of sets in which none has them."""
+    able = {c.isa for c in pool if c.exports(functions)}
+    return [c for c in pool if c.exports(functions) or c.isa not in able]
+
+
 def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:
     """Return every set of features that decides which candidates can run, the largest first.
 

@@ -1,14 +1,22 @@
 """Chooses a kernel for each kind of CPU, set of features and class of message lengths.
 
 Figures come from the records: the CPU's own first, then the nearest with the same features. If no
-record decides, the convention does. `rule` says which differences count.
+record decides, the convention does. `rule` says which differences count. A kernel's figures count
+only while its code is as measured, unless the CPU's own record then decides nothing: what this CPU
+did with older code says more than what another CPU does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ghashgen.choice.candidate import BELOW_AVX, Candidate, levels, without_needless_wipes
+from ghashgen.choice.candidate import (
+    BELOW_AVX,
+    Candidate,
+    levels,
+    preferred,
+    without_needless_wipes,
+)
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
 from ghashgen.choice.figures import Figures, Scores, of_other_code
@@ -53,11 +61,7 @@ class Chooser:
         self._pool = tuple(pool)
         self._records = tuple(records)
         self.hosts = hosts(self._records)
-        names = {candidate.measured_as for candidate in self._pool}
-        self._figures = {
-            record.slug: Figures(record, names - of_other_code(record, self._pool))
-            for record in self._records
-        }
+        self._figures: dict[tuple[str, bool], Figures] = {}
         features = {record.slug: record_features(record) for record in self._records}
         told = frozenset[str]().union(*features.values())
         # A feature that no record knows counts as present; otherwise none of its users could serve.
@@ -72,6 +76,14 @@ class Chooser:
             slug: Features().union(*(c.needs for c in self._pool if not c.needs & lacks))
             for slug, lacks in self._lacks.items()
         }
+
+    def _figures_of(self, record: Record, older: bool) -> Figures:
+        """Return the figures of a record, also of kernels whose code has changed if `older`."""
+        if (record.slug, older) not in self._figures:
+            names = {candidate.measured_as for candidate in self._pool}
+            left = frozenset[str]() if older else of_other_code(record, self._pool)
+            self._figures[record.slug, older] = Figures(record, names - left)
+        return self._figures[record.slug, older]
 
     def rows(self, use: Use) -> tuple[Row, ...]:
         """Return the rows for a use of the table; the first row that fits a CPU applies.
@@ -95,7 +107,8 @@ class Chooser:
         return next((row.picks for row in made if row.needs <= features), ())
 
     def _for(self, use: Use) -> list[Candidate]:
-        return [c for c in self._pool if c.exports(use.exports)]
+        able = [c for c in self._pool if c.exports(use.exports)]
+        return preferred(able, use.prefers)
 
     def _levels_of(self, host: Host, use: Use) -> Mapping[Features, Row]:
         """Return a host's rows by the level that they were made on, in the order of `levels`."""
@@ -125,20 +138,24 @@ class Chooser:
         # No CPU has AVX without SSE, so what was measured on those with both decides.
         below = BELOW_AVX.intersection(*self._levels.values()) if "avx" in one else Features()
         near = nearest(host, one | below, self._records, self._levels)
-        key = (tuple(record.slug for record in near), one, use)
+        own = tuple(record for record in near if record.core == host.title)
+        key = (tuple(record.slug for record in near), len(own), one, use)
         if key not in self._made:
             able = without_needless_wipes([c for c in pool if c.needs <= one])
-            self._made[key] = self._classes(able, near, use)
+            self._made[key] = self._classes(able, near, own, use)
         return self._made[key]
 
     def _classes(
         self,
         able: Sequence[Candidate],
         near: Sequence[Record],
+        own: Sequence[Record],
         use: Use,
     ) -> tuple[Pick, ...]:
         classes = use.classes
-        scores = [self._scores(able, near, item, use) for item in classes]
+        order = [(r, False) for r in own] + [(r, True) for r in own]
+        order += [(r, False) for r in near if r not in own]
+        scores = [self._scores(able, order, item, use) for item in classes]
         tables = [
             found.by_candidate if found else {convention(able, item, use): 0.0}
             for item, found in zip(classes, scores, strict=True)
@@ -153,10 +170,14 @@ class Chooser:
         return tuple(replace(p, fill_at=self._fill_at(picks[0].candidate, p)) for p in picks)
 
     def _scores(
-        self, able: Sequence[Candidate], near: Sequence[Record], item: SizeClass, use: Use
+        self,
+        able: Sequence[Candidate],
+        order: Sequence[tuple[Record, bool]],
+        item: SizeClass,
+        use: Use,
     ) -> Scores | None:
-        for record in near:
-            figures = self._figures[record.slug]
+        for record, older in order:
+            figures = self._figures_of(record, older)
             known = [c for c in able if c.measured_as in figures.measured]
             # If nothing was measured of an instruction set wider than all measured ones, the
             # convention takes it, rather than the best measured kernel.
@@ -164,7 +185,7 @@ class Chooser:
             if known and min(c.place for c in known) > widest:
                 continue
             if found := figures.scores(able, item, use):
-                return found
+                return replace(found, older=older)
         return None
 
     def _fill_at(self, base: Candidate, pick: Pick) -> int:
@@ -172,7 +193,7 @@ class Chooser:
             return 0
         paid = 0
         if pick.scores:
-            figures = self._figures[pick.scores.record.slug]
+            figures = self._figures_of(pick.scores.record, pick.scores.older)
             paid = figures.fill_at(base, pick.candidate, pick.scores)
         # Not measured: assume messages of twice the table's size.
         return paid or 2 * pick.candidate.table.bytes

@@ -8,7 +8,7 @@ from itertools import product
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import pays_at, scored
+from ghashgen.choice.rule import pays_at, score
 from ghashgen.kernels.target import OWN
 from ghashgen.records.core import messages_of
 from ghashgen.records.records import Record
@@ -30,7 +30,7 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
 
 
 def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
-    """Return in a line which records have figures of other code, which do not count; "" if none.
+    """Return in a line which records have figures of other code; "" if none.
 
     The kernels are of the records' family. Figures never count for kernels of another back end, and
     that is not reported.
@@ -41,7 +41,7 @@ def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
     if not stale:
         return ""
     return (
-        f"figures of kernels whose code has changed do not count: {', '.join(stale)}; "
+        f"kernels whose code has changed since they were measured: {', '.join(stale)}; "
         "ghashgen bench --record measures again"
     )
 
@@ -55,6 +55,8 @@ class Scores:
     sizes: tuple[int, ...]
     """The modes and sizes whose geometric mean is a score."""
     by_candidate: Mapping[Candidate, float]
+    older: bool = False
+    """Whether figures of kernels whose code has changed since count."""
 
 
 class Figures:
@@ -68,6 +70,7 @@ class Figures:
             for cell in record.results.cells
             if names is None or cell.name in names
         }
+        self._known: dict[tuple[object, ...], float | None] = {}
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
     def cycles(self, name: str, mode: str, size: int, messages: int | None = None) -> float | None:
@@ -84,12 +87,9 @@ class Figures:
         """Return the scores of a class, or None if the record cannot decide it.
 
         A kernel's score is the geometric mean over the sizes of the class. If no kernel of the
-        record
-        has all of them, the largest size with a figure decides. The cost of a table is compared
-        only if
-        at least half of the kernels have figures, because a record of only the fastest kernels
-        leaves
-        out those with small tables.
+        record has all of them, the largest size with a figure decides. The cost of a table is
+        compared only if at least half of the kernels have figures, because a record of only the
+        fastest kernels leaves out those with small tables.
         """
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:
@@ -109,12 +109,19 @@ class Figures:
         sizes: tuple[int, ...],
         messages: int | None,
     ) -> Scores | None:
-        found = scored(
-            pool,
-            [*product(modes, sizes)],
-            lambda c, mode, size: self.cycles(c.measured_as, mode, size, messages),
-        )
+        cells = tuple(product(modes, sizes))
+        known = ((c, self._score(c.measured_as, cells, messages)) for c in pool)
+        found = {candidate: value for candidate, value in known if value is not None}
         return Scores(self.record, modes, sizes, found) if found else None
+
+    def _score(
+        self, name: str, cells: tuple[tuple[str, int], ...], messages: int | None
+    ) -> float | None:
+        """Return a kernel's score, which every level that it can serve asks for."""
+        key = name, cells, messages
+        if key not in self._known:
+            self._known[key] = score(cells, partial(self.cycles, name, messages=messages))
+        return self._known[key]
 
     def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int:
         """Return the bytes of messages after which filling the faster kernel's table pays; 0 if

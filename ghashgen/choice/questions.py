@@ -34,6 +34,14 @@ class Use:
     """Messages under a key, each with its share of key set-up; None: too many for it to count."""
     fills: bool = False
     """Whether a key may hold several tables, each filled once its messages have paid for it."""
+    prefers: frozenset[str] = frozenset()
+    """Functions that a kernel should have, if one of its instruction set has them."""
+    also: tuple[str, ...] = ()
+    """Other modes in which its kernel is measured; they decide nothing."""
+    shown_at: int | None = None
+    """Bytes of a message whose figures are told if the caller names none; None: the longest."""
+    beside: str = ""
+    """Another use that is told too, if its kernel has the functions that it prefers."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class Question:
 
         A mode that one use alone rests on has that use: packets, pieces, parts.
         """
-        resting = [use for use in self.dispatched if any(mode in group for group in use.modes)]
+        resting = [use for use in self.dispatched if mode in {*use.also, *sum(use.modes, ())}]
         fitting = (use for use in self.by_length if use.up_to is None or size <= use.up_to)
         return resting[0] if len(resting) == 1 else next(fitting)
 

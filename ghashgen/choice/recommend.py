@@ -5,7 +5,7 @@ It reads the catalogue's manifest and the measurement records, and runs nothing.
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from ghashgen.arch.features import FEATURES_OFF
@@ -78,6 +78,7 @@ class Advice:
     speeds: tuple[Speed, ...]
     """A figure for each deciding mode; none for the convention."""
     why: str
+    beside: "Beside | None" = None
 
     @property
     def speed(self) -> Speed | None:
@@ -92,6 +93,18 @@ class Advice:
         if self.above < 0:
             return f"to {size_name(self.up_to)}"
         return f"{self.above + 1} to {self.up_to} bytes"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The kernel of another use that is told too."""
+
+    use: Use
+    advice: Advice
+    ratio: float | None
+    """The time of the kernel that it stands beside, in the same mode, divided by its own; None if
+    it is the same kernel.
+    """
 
 
 def machine(name: str, records: Sequence[Record]) -> Machine:
@@ -207,18 +220,32 @@ def recommend(
     picks = chooser.picks(host, here.features, use)
     if not picks:
         raise GhashgenError(
-            f"no kernel runs without {question.least}, and {here.cpu} has "
-            f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
-            question.instead,
+            f"{here.cpu} can run no kernel: each needs {question.least}", question.instead
         )
     wanted = None if size is None else pick_at(picks, size)
-    out, above = [], -1
+    out, above = list[Advice](), -1
     for run in _runs(picks):
         last = use.up_to if run[-1].up_to is None else run[-1].up_to
         if wanted is None or wanted in run:
             out.append(_advice(wanted or run[-1], above, last, here, use, size))
         above = last if last is not None else above
+    if use.beside:
+        other = question.use(use.beside)
+        (more,) = recommend(here, pool, records, question, other, size=size)
+        out = [_with(item, other, more, records) for item in out]
     return tuple(out)
+
+
+def _with(item: Advice, other: Use, more: Advice, records: Sequence[Record]) -> Advice:
+    """Return advice with that of another use, if the latter's kernel has what that use prefers."""
+    if not more.candidate.exports(other.prefers):
+        return item
+    speed, ratio = more.speed, None
+    if speed and item.candidate != more.candidate:
+        results = next(r for r in records if r.slug == more.record).results
+        cell = results.cell(item.candidate.measured_as, speed.size, speed.mode)
+        ratio = cell.cycles / speed.cycles if cell else None
+    return replace(item, beside=Beside(other, more, ratio))
 
 
 def for_every_cpu(
@@ -264,12 +291,15 @@ def _advice(
         question = pick.candidate.question
         small = use.messages == 1 and question.grows
         rest = "a table a quarter of the message" if small else question.convention
+        if use.prefers:
+            rest = f"{' and '.join(sorted(use.prefers, reverse=True))}, then {rest}"
         why = f"nothing was measured: by convention the widest registers, then {rest}"
         return Advice(above, last, pick.candidate, "", False, pick.asked, "", None, (), why)
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
     measured = Figures(found.record, peers | {pick.candidate.measured_as})
     own = found.record.core == here.core
+    shown = size or use.shown_at or max(found.sizes)
     return Advice(
         above,
         last,
@@ -282,7 +312,7 @@ def _advice(
         tuple(
             speed
             for mode in found.modes
-            if (speed := _speed(pick, measured, mode, use, size or max(found.sizes), here.features))
+            if (speed := _speed(pick, measured, mode, use, shown, here.features))
         ),
         _why(pick, own, found.record),
     )
@@ -305,6 +335,8 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
         )
     if not own:
         text += f"; no record of this CPU decides it: {record.title} is the nearest that does"
+    if pick.scores.older:
+        text += "; figures of older code count too, for lack of others"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text

@@ -6,6 +6,7 @@ which figures count, `choice`. README, results, report, recommend, tune and the 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from ghashgen.choice.classes import geometric_mean
@@ -26,21 +27,27 @@ def level(scored: Mapping[T, float]) -> list[T]:
     return [item for item, value in scored.items() if value < TIE * least or value == least]
 
 
+def score(
+    cells: Sequence[tuple[str, int]], cycles: Callable[[str, int], float | None]
+) -> float | None:
+    """Return the geometric mean of the cycles at these modes and sizes; None if one is unknown."""
+    known = []
+    for mode, size in cells:
+        value = cycles(mode, size)
+        if value is None:
+            return None
+        known.append(value)
+    return geometric_mean(known)
+
+
 def scored(
     items: Iterable[T],
     cells: Sequence[tuple[str, int]],
     cycles: Callable[[T, str, int], float | None],
 ) -> dict[T, float]:
-    """Return each item's score: the geometric mean of its cycles at these modes and sizes.
-
-    Items without a figure for one of them have no score.
-    """
-    found = {item: [cycles(item, mode, size) for mode, size in cells] for item in items}
-    return {
-        item: geometric_mean(known)
-        for item, values in found.items()
-        if len(known := [value for value in values if value is not None]) == len(cells)
-    }
+    """Return the score of each item that has one."""
+    found = ((item, score(cells, partial(cycles, item))) for item in items)
+    return {item: value for item, value in found if value is not None}
 
 
 def take(tables: Sequence[Mapping[T, float]], simplicity: Callable[[T], Simplicity]) -> list[T]:

@@ -7,6 +7,7 @@ Exit status: 0: done. 2: refused, or a proof, validation or comparison failed (o
 SIGPIPE.
 """
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -158,6 +159,8 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit."""
     heed()
+    # A verb makes millions of small values that are there to stay, or go by themselves.
+    gc.set_threshold(100_000, 20, 100)
     try:
         # In standalone mode click would end an interrupted verb with status 1.
         sys.exit(cli(prog_name="ghashgen", standalone_mode=False))

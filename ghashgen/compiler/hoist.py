@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ghashgen.compiler.liveness import falls_through, liveness, positions, targets
-from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, Reg, RegClass, VReg
+from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, RegClass, VReg
 
 Use = tuple[str, int]
 """A constant and the width in bits at which it is read."""
@@ -70,13 +70,15 @@ def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
     blocks.
     """
     live, blocks = liveness(program, CODES), program.blocks
+    vectors = sum(1 << n for reg, n in live.numbers.items() if reg.cls is RegClass.VEC)
     loops: dict[Use, set[int]] = {}
     reads: Counter[Use] = Counter()
     room: dict[int, int] = {}
     for i, block in enumerate(blocks):
         if not block.depth:
             continue
-        room[i] = registers - max(map(_vectors, live.after[i]), default=0)
+        most = max(((after.bits & vectors).bit_count() for after in live.after[i]), default=0)
+        room[i] = registers - most
         for op in block.ops:
             for name in _constants(op):
                 loops.setdefault((name, op.width), set()).add(i)
@@ -100,10 +102,6 @@ def _around(blocks: Sequence[Block], at: int) -> Iterable[int]:
     while last + 1 < len(blocks) and blocks[last + 1].depth:
         last += 1
     return range(first, last + 1)
-
-
-def _vectors(live: Iterable[Reg]) -> int:
-    return sum(reg.cls is RegClass.VEC for reg in live)
 
 
 def _constants(op: Op) -> list[str]:

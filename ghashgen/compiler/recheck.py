@@ -60,13 +60,11 @@ class _State:
 
     def join(self, other: "_State") -> "_State":
         both = self.holds.keys() & other.holds.keys()
-        c, d = self.valid, other.valid
-        bits = self.bits | other.bits
-        bits.update((reg, a) for reg, a in self.bits.items() if a > bits[reg])
+        a, b, c, d = self.bits, other.bits, self.valid, other.valid
         return _State(
             {place: self.holds[place] & other.holds[place] for place in both},
-            bits,
-            {reg: min(c.get(reg, _ALL), d.get(reg, _ALL)) for reg in {**c, **d}},
+            a if a == b else {reg: max(a.get(reg, 0), b.get(reg, 0)) for reg in {**a, **b}},
+            c if c == d else {reg: min(c.get(reg, _ALL), d.get(reg, _ALL)) for reg in {**c, **d}},
         )
 
 

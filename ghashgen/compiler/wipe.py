@@ -21,6 +21,9 @@ def wiped(
     """Return the operations that zero these vector registers and slots, and general registers.
 
     `given` are the registers of returned values, which stay.
+
+    Raises:
+        ValueError: masks are to be zeroed, and no general register is, from which they could be.
     """
     (zero,), (store,) = isa.lower["zero"], isa.lower["store"]
     out = []
@@ -41,6 +44,8 @@ def wiped(
     general, masks = (sorted(reg.index for reg in data if reg.cls is c) for c in (_GPR, _MASK))
     for number in general:
         out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
+    if masks and not general:
+        raise ValueError("masks are zeroed from a general register, and this function zeroes none")
     for number in masks:
         (mask,) = isa.lower["mask"]
         out.append(Op(mask.row, (PReg(_MASK, number), PReg(_GPR, general[0])), comment="wipe"))

@@ -60,6 +60,7 @@ class Builder:
         self._stream: Stream | None = None
         self._part = ""
         self._slots = 0
+        self._made: dict[tuple[str, tuple[Operand, ...], int], VReg] | None = None
 
     # -- registers and recording ------------------------------------------------------------
 
@@ -84,13 +85,23 @@ class Builder:
         return self._lanes.get(operand, 1) if isinstance(operand, VReg) else 1
 
     def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
-        """Append an operation whose result has `lanes` lanes; by default as many as its widest
-        operand.
-        """
+        """Append an operation whose result has `lanes` lanes, or those of its widest operand."""
+        alike = (code, operands, lanes)
+        if self._made is not None and alike in self._made:
+            return self._made[alike]
         out = self._new(RegClass.VEC)
         self._lanes[out] = lanes or max(map(self.lanes_of, operands), default=1)
         self.emit(code, out, *operands, note=note)
+        if self._made is not None:
+            self._made[alike] = out
         return out
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Record vector operations that are alike once. Inside, no operand changes."""
+        self._made = {}
+        yield
+        self._made = None
 
     def gpr(self, code: str, *operands: Operand, note: str = "") -> VReg:
         """Append an operation whose result is a new general register."""
@@ -214,9 +225,7 @@ class Builder:
         return self._constant(name, constant_bytes(value) * self._widest)
 
     def const_lanes(self, values: Sequence[int], name: str) -> Value:
-        """Return the place of a constant with a different value in each lane of the widest
-        registers.
-        """
+        """Return the place of a constant with a value for each lane of the widest registers."""
         if len(values) != self._widest:
             raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
         return self._constant(name, b"".join(map(constant_bytes, values)))
@@ -293,14 +302,6 @@ class Builder:
         """Record a load of 16 bytes into every one of `lanes` lanes."""
         return self._vec("load_spread" if lanes > 1 else "load", memory, note=note, lanes=lanes)
 
-    def store_part(self, code: str, memory: Mem, value: VReg, note: str = "") -> None:
-        """Record a store of the low bytes (code store64, store32, store16 or store8)."""
-        self.emit(code, memory, value, note=note)
-
-    def store_high(self, memory: Mem | Slot, value: VReg, note: str = "") -> None:
-        """Record a store of the upper of two lanes."""
-        self.emit("store_high", memory, value, note=note)
-
     def first_lane(self, a: VReg) -> VReg:
         """Return lane 0 alone; nobody may read the others through the result."""
         return self.first_lanes(a, 1)
@@ -318,9 +319,7 @@ class Builder:
         """Record a lane alone."""
         if lane == 0:
             return self.first_lane(a)
-        out = self._new(RegClass.VEC)
-        self.emit("take_lane", out, a, lane, note=note)
-        return out
+        return self._vec("take_lane", a, lane, note=note, lanes=1)
 
     def add_halves(self, a: VReg, note: str = "") -> VReg:
         """Record the sum of the lower and the upper half of a register's lanes."""

@@ -216,7 +216,7 @@ def goals_note(standings: Sequence[Standing], book: Book) -> str:
     """Return how many of the project's goals are reached; nothing where no CPU has any."""
     found: list[Verdict] = []
     for one in standings:
-        if goals := book.of(one.record.results.machine.features):
+        for goals in book.every(one.record.results.machine.features):
             found += [each for each in verdicts(one, goals) if each.shares]
     if not found:
         return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.standing import Pair, Standing, figure, markdown_table, wrapped
-from ghashgen.records.core import Cell, size_name
+from ghashgen.records.core import IMIX_BURSTS, Cell, size_name
 from ghashgen.records.goals import Book, Goal, Goals
 
 REACHED = "reached"
@@ -50,7 +50,7 @@ class Verdict:
 def verdicts(one: Standing, goals: Goals) -> Iterator[Verdict]:
     """Yield every goal for a record's CPU whose kernel and peer were measured."""
     for goal in goals.each:
-        if (found := one.pair(goal.size, "seal", goal.key)) is not None:
+        if (found := one.pair(goal.size, goal.mode, goal.key)) is not None:
             chained = one.kernel(goal.size, "seal-latency", goal.key)
             yield Verdict(goal, found, chained, one.record.title == goals.core)
 
@@ -63,10 +63,20 @@ def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
     """Return the columns of `rows`."""
     chained = any(goal.chained is not None for goal in goals.each)
     return (
+        *(("mode",) if _modes(goals) else ()),
         *(">key", ">bytes", ">goal", f">cycles on {goals.core}"),
         *((f">chained on {goals.core}",) if chained else ()),
         *(head for one, _ in asked for head in (f">{one.record.title}", "ratio")),
     )
+
+
+def _modes(goals: Goals) -> bool:
+    """Return whether the goals are about several modes."""
+    return len({goal.mode for goal in goals.each}) > 1
+
+
+def _bytes(goal: Goal) -> str:
+    return "IMIX" if goal.mode in IMIX_BURSTS else size_name(goal.size)
 
 
 def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
@@ -79,7 +89,8 @@ def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
             meant = "" if goal.cycles is None else _meant(goal, there[0].found.kernel)
             waits = "" if goal.chained is None else f"{goal.chained:.0f}"
             yield (
-                *(str(goal.key), size_name(goal.size)),
+                *((goal.mode,) if _modes(goals) else ()),
+                *(str(goal.key), _bytes(goal)),
                 *("" if goal.ratio is None else f"{goal.ratio:.2f}", meant),
                 *((waits,) if chained else ()),
                 *(cell for of in found for cell in _cells(of.get(goal))),
@@ -105,9 +116,9 @@ def _meant(goal: Goal, measured: Cell) -> str:
 
 def goal_parts(standings: Iterable[Standing], book: Book) -> Iterator[str]:
     """Yield the results page's text about goals, a table for each kind of CPU that has records."""
-    of = [(book.of(one.record.results.machine.features), one) for one in standings]
+    of = [(book.every(one.record.results.machine.features), one) for one in standings]
     for goals in book.kinds:
-        measured = [(one, tuple(verdicts(one, goals))) for kind, one in of if kind == goals]
+        measured = [(one, tuple(verdicts(one, goals))) for kinds, one in of if goals in kinds]
         asked = [(one, found) for one, found in measured if found]
         if asked:
             yield from _kind_parts(goals, asked, book)
@@ -115,7 +126,8 @@ def goal_parts(standings: Iterable[Standing], book: Book) -> Iterator[str]:
 
 def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[str]:
     names = ", ".join(goals.features).upper()
-    yield f"### CPUs {f'with {names}' if names else 'without VAES'}"
+    title = f"{goals.title}: " if goals.title else ""
+    yield f"### {title}CPUs {f'with {names}' if names else 'without VAES'}"
     counts = []
     for one, found in asked:
         wanted = [verdict for verdict in found if verdict.shares]
@@ -132,5 +144,6 @@ def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[st
         for remark in book.remarks:
             about = [goal for goal in missed if remark.about(title, goal)]
             if about:
-                sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
+                about.sort(key=lambda goal: goal.size)
+                sizes = ", ".join(dict.fromkeys(map(_bytes, about)))
                 yield wrapped(f"{title} at {sizes}: {remark.said}")

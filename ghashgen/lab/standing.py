@@ -23,9 +23,11 @@ from ghashgen.records.core import (
     CRYPT,
     GCM,
     IMIX,
+    IMIX_BURSTS,
     IMIX_BYTES,
     PIECES,
     PIECES_BYTES,
+    SEAL_BURSTS,
     SEAL_MODES,
     TEXT,
     Cell,
@@ -45,6 +47,10 @@ LONG_COLUMNS = (
 GCM_COLUMNS = (
     *(">key", ">bytes", "kernel", ">cycles", ">spread", "best peers", ">ratio"),
     *(">open", ">seal chained", ">open chained", ">text alone"),
+)
+BURST_COLUMNS = (
+    *(">key", ">bytes", "kernel", ">cycles", ">spread", "best peer", ">ratio", ">open"),
+    ">one by one",
 )
 CTR_COLUMNS = (">key", ">bytes", "kernel", ">cycles", ">spread", "best peers", ">ratio")
 PIECES_COLUMNS = (
@@ -159,6 +165,25 @@ def gcm_rows(one: Standing) -> Iterator[tuple[str, ...]]:
             yield _row(key, name, _ends([*map(str, pairs)]), [*pairs.values()], others)
         if imix := one.pair(IMIX_BYTES, IMIX, key):
             yield _row(key, imix.kernel.name, "IMIX", [imix], [[]] * len(SEAL_MODES))
+
+
+def burst_rows(one: Standing) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows of bursts, beside the kernel for packets called for each message."""
+    results = one.record.results
+    for key in results.keys:
+        for seal, opened in (SEAL_BURSTS, IMIX_BURSTS):
+            for size in [size for mode, size in results.rows() if mode == seal]:
+                pairs = [one.pair(size, mode, key) for mode in (seal, opened)]
+                if (sealing := pairs[0]) is None:
+                    continue
+                name = one.takes(IMIX_BYTES, IMIX, key)
+                loop = results.cell(name, size, seal) if name != sealing.kernel.name else None
+                yield (
+                    *(str(key), "IMIX" if seal in IMIX_BURSTS else str(size)),
+                    *(f"`{sealing.kernel.name}`", figure(sealing.kernel), _apart(sealing.kernel)),
+                    *(sealing.peer.name, *map(ratios, ([pair] for pair in pairs))),
+                    f"{loop.cycles / sealing.kernel.cycles:.2f}" if loop else "",
+                )
 
 
 def ctr_rows(one: Standing) -> Iterator[tuple[str, ...]]:

@@ -34,6 +34,17 @@ PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
 pieces of 1 KiB, with its tag compared at the end.
 """
 
+SEAL_BURSTS = ("seal-burst", "open-burst")
+"""AES-GCM: bursts of BURST messages of one length, sealed or opened by one call if the subject has
+one for many; else one message after another. Each packet lies at some line of a page of its own.
+Cycles are those of one message.
+"""
+
+IMIX_BURSTS = ("seal-burst-imix", "open-burst-imix")
+"""The same with the lengths of IMIX in turn. Cycles are those of the whole burst."""
+
+BURST = 32
+
 CRYPT = "crypt"
 """AES-CTR: independent texts, each from a counter block of its own."""
 
@@ -71,12 +82,12 @@ def beside(edges: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(mode for pair in edges.items() for mode in pair)
 
 
-_PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES)
+_PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES, *SEAL_BURSTS)
 
 EDGE_LARGEST = 2048
 """The longest message, in bytes, in the modes about placement."""
 
-MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, CRYPT, *_PLACED)
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, CRYPT, *_PLACED, *IMIX_BURSTS)
 """Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
@@ -87,10 +98,13 @@ IMIX_BYTES = 7 * 64 + 4 * 594 + 1518
 
 _IMIX_MESSAGES = 7 + 4 + 1
 
+IMIX_BURST_BYTES = 19 * 64 + 10 * 594 + 3 * 1518
+"""The size of a burst's cell, likewise."""
+
 
 def messages_of(mode: str) -> int:
     """Return how many messages a figure of this mode is for."""
-    return _IMIX_MESSAGES if mode == IMIX else 1
+    return {IMIX: _IMIX_MESSAGES, **dict.fromkeys(IMIX_BURSTS, BURST)}.get(mode, 1)
 
 
 PIECES_BYTES = 1 << 16
@@ -101,6 +115,7 @@ FIXED_SIZES: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(sorted(INIT_MODES), 0),
         **dict.fromkeys(("null", "empty"), 0),
         IMIX: IMIX_BYTES,
+        **dict.fromkeys(IMIX_BURSTS, IMIX_BURST_BYTES),
         **dict.fromkeys(PIECES, PIECES_BYTES),
     }
 )

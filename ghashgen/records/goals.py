@@ -5,19 +5,25 @@ The file is `goals.toml` in the folder of the records; a family without one has 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from msgspec import Struct
 
+from ghashgen.records.core import MODES, SEAL_MODES
 from ghashgen.support.documents import Document
 
 NAME = "goals.toml"
 """The file, in the folder of a family's records."""
 
 
+SEAL, *_ = SEAL_MODES
+
+
 class _Goal(Struct, frozen=True, forbid_unknown_fields=True):
     sizes: tuple[int, ...]
     keys: tuple[int, ...]
+    modes: tuple[str, ...] = (SEAL,)
     ratio: float | None = None
     cycles: dict[str, float] = {}
     per_byte: dict[str, float] = {}
@@ -29,6 +35,7 @@ class _Goals(Struct, frozen=True, forbid_unknown_fields=True):
     features: tuple[str, ...]
     core: str
     goal: tuple[_Goal, ...]
+    title: str = ""
 
 
 class _Remark(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +43,7 @@ class _Remark(Struct, frozen=True, forbid_unknown_fields=True):
     sizes: tuple[int, ...]
     said: str
     keys: tuple[int, ...] = ()
+    modes: tuple[str, ...] = (SEAL,)
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,10 +60,12 @@ class Goal:
 
     size: int
     """Bytes of a message."""
+    mode: str
+    """What is measured."""
     key: int
     """AES key size in bits."""
     ratio: float | None
-    """At least the best peer's time divided by the kernel's, for messages back to back."""
+    """At least the best peer's time divided by the kernel's."""
     cycles: float | None
     """At most this many core cycles for a message on `Goals.core`."""
     chained: float | None
@@ -78,6 +88,8 @@ class Goals:
     core: str
     """The core that the cycle figures refer to."""
     each: tuple[Goal, ...]
+    title: str
+    """What they are about beside single messages; "" for those."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +100,15 @@ class Remark:
     sizes: tuple[int, ...]
     keys: tuple[int, ...]
     """() for every key size."""
+    modes: tuple[str, ...]
     said: str
     """Without a capital and a full stop."""
 
     def about(self, core: str, goal: Goal) -> bool:
         """Return whether it is about this goal on this core."""
         mine = not self.keys or goal.key in self.keys
-        return mine and self.core == core and goal.size in self.sizes
+        here = self.core == core and goal.mode in self.modes
+        return mine and here and goal.size in self.sizes
 
 
 @dataclass(frozen=True)
@@ -104,10 +118,16 @@ class Book:
     kinds: tuple[Goals, ...] = ()
     remarks: tuple[Remark, ...] = ()
 
-    def of(self, features: Iterable[str]) -> Goals | None:
-        """Return the goals for a CPU with these features: the most specific kind that fits."""
+    def every(self, features: Iterable[str]) -> tuple[Goals, ...]:
+        """Return all goals for a CPU with these features."""
+        found = (self.of(features, title) for title in sorted({kind.title for kind in self.kinds}))
+        return tuple(goals for goals in found if goals is not None)
+
+    def of(self, features: Iterable[str], title: str = "") -> Goals | None:
+        """Return those with this title: of the most specific kind that fits."""
         has = frozenset(features)
-        fitting = [kind for kind in self.kinds if has.issuperset(kind.features)]
+        named = [kind for kind in self.kinds if kind.title == title]
+        fitting = [kind for kind in named if has.issuperset(kind.features)]
         return max(fitting, key=lambda kind: len(kind.features), default=None)
 
 
@@ -119,10 +139,11 @@ def _figure(figures: Mapping[str, float], key: int, times: int = 1) -> float | N
 def _each(goals: _Goals) -> Iterable[Goal]:
     for goal in goals.goal:
         for key in goal.keys:
-            for size in goal.sizes:
+            for mode, size in product(goal.modes, goal.sizes):
                 cycles = _figure(goal.cycles, key)
                 yield Goal(
                     size=size,
+                    mode=mode,
                     key=key,
                     ratio=goal.ratio,
                     cycles=_figure(goal.per_byte, key, size) if cycles is None else cycles,
@@ -141,7 +162,10 @@ def parse(text: str | bytes, where: str) -> Book:
     body = _FILE.parse(text, where, toml=True)
     kinds = []
     for goals in body.goals:
-        kind = Goals(goals.features, goals.core, tuple(sorted(_each(goals), key=_place)))
+        if strange := sorted({m for goal in goals.goal for m in goal.modes} - set(MODES)):
+            raise _FILE.refuse(where, f"{goals.core}: no mode {strange[0]!r}")
+        each = tuple(sorted(_each(goals), key=_place))
+        kind = Goals(goals.features, goals.core, each, goals.title)
         places = [_place(goal) for goal in kind.each]
         if len(set(places)) != len(places):
             raise _FILE.refuse(where, f"{goals.core}: two goals of one size and key")
@@ -150,12 +174,14 @@ def parse(text: str | bytes, where: str) -> Book:
             if strange := sorted(named - set(map(str, goal.keys))):
                 raise _FILE.refuse(where, f"{goals.core}: cycles of the key {strange[0]}")
         kinds.append(kind)
-    remarks = (Remark(r.core, r.sizes, r.keys, " ".join(r.said.split())) for r in body.remark)
+    remarks = (
+        Remark(r.core, r.sizes, r.keys, r.modes, " ".join(r.said.split())) for r in body.remark
+    )
     return Book(tuple(kinds), tuple(remarks))
 
 
-def _place(goal: Goal) -> tuple[int, int]:
-    return goal.key, goal.size
+def _place(goal: Goal) -> tuple[int, int, int]:
+    return goal.key, MODES.index(goal.mode), goal.size
 
 
 def load_goals(folder: Path) -> Book:

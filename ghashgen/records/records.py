@@ -227,7 +227,8 @@ def _cells(name: str, row: _Subject, every: Sequence[int]) -> Iterator[Cell]:
             raise ValueError(f"subjects.{name}.{mode}: {len(found)} cells, {len(sizes)} sizes")
         for size, cell in zip(sizes, found, strict=True):
             if cell is not None:
-                middle, low, high = (math.nan if part is None else part for part in cell)
+                known = [math.nan if x is None else x for x in cell] if None in cell else cell
+                middle, low, high = known
                 yield Cell(name, size, mode, (Run(middle, low, high, 0, 0),))
 
 

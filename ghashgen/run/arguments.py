@@ -35,6 +35,10 @@ class Memory:
     """Places in it that hold the addresses of other buffers, 8 bytes each. Before the call its
     content is 0 there; what comes back is the difference to the address, so again 0."""
 
+    def __hash__(self) -> int:
+        # Calls look buffers up again and again, and those that others hold in each of them.
+        return hash((self.name, self.content))
+
     @property
     def size(self) -> int:
         """Its size in bytes."""

@@ -7,9 +7,12 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.theorems import Proof, Theorem
 
 
-def covered(theorem: Theorem) -> str:
-    """Return the lengths or exponents of a theorem in words."""
-    return theorem.lengths if "=" in theorem.lengths else f"lengths {theorem.lengths}"
+def shown(theorem: Theorem) -> str:
+    """Return in words for which lengths or exponents a theorem is proved, if any, and how."""
+    how = f"by {theorem.method}"
+    if theorem.lengths == "none":
+        return how
+    return f"{'' if '=' in theorem.lengths else 'lengths '}{theorem.lengths}, {how}"
 
 
 def refutation_data(refutation: Refutation | None) -> dict[str, Any] | None:
@@ -51,7 +54,7 @@ def report(proof: Proof) -> str:
             f"  {function.symbol}: {function.instructions} instructions followed, "
             f"{function.seconds:.2f} s"
         )
-        lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
+        lines += [f"    {t.what}: {shown(t)}" for t in function.theorems]
     if proof.unstated:
         lines.append(f"  nothing is stated or proved about {', '.join(proof.unstated)}")
     if proof.refutation is not None:

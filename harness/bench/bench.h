@@ -23,6 +23,8 @@ enum bench_kind {
     BENCH_SEAL_PIECES,
     BENCH_OPEN_PIECES,
     BENCH_CRYPT,
+    BENCH_SEAL_BURST,
+    BENCH_OPEN_BURST,
     BENCH_KINDS
 };
 
@@ -61,6 +63,12 @@ static inline int bench_opens(const struct bench_mode *mode)
            mode->kind == BENCH_OPEN_PIECES;
 }
 
+/* Whether its messages come in bursts. */
+static inline int bench_bursts(const struct bench_mode *mode)
+{
+    return mode->kind == BENCH_SEAL_BURST || mode->kind == BENCH_OPEN_BURST;
+}
+
 /* Whether its memory differs from that of the other modes of its kind. */
 static inline int bench_is_placed(const struct bench_mode *mode)
 {
@@ -78,12 +86,23 @@ static inline int bench_is_placed(const struct bench_mode *mode)
 #define BENCH_AAD 12
 #define BENCH_LENGTHS 16
 
+/* Messages of a burst. Cycles are those of one message, unless the lengths differ. */
+#define BENCH_BURST 32
+
+/* A message of a burst, as functions for many messages take it. */
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+
 /* States used in turn by independent calls: enough that one is free before its next turn. */
 #define BENCH_STATES 16
 
 /* Mode imix: the sizes of one pattern of messages, 64, 594 and 1518 bytes at 7 : 4 : 1. */
 #define BENCH_IMIX_MESSAGES 12
 #define BENCH_IMIX_BYTES 4342
+#define BENCH_IMIX_BURST_BYTES 11710
 extern const size_t bench_imix[BENCH_IMIX_MESSAGES];
 
 /* The memory of one loop: made once, the same for all subjects but for the table. */
@@ -101,6 +120,8 @@ struct bench_work {
     uint8_t *out;               /* as long as in */
     const uint8_t *sealed, *tag; /* of in, with the first IV */
     size_t piece;                /* of struct bench_mode */
+    struct ghashgen_message *burst; /* BENCH_BURST of them; NULL in other modes */
+    uint8_t *wanted;                /* the pages of its right output */
 };
 
 struct bench_subject;
@@ -117,6 +138,7 @@ struct bench_subject {
     kernel_entry init, update; /* called by the loops in the subject's own way */
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
     kernel_entry crypt;            /* likewise, of AES-CTR */
+    kernel_entry seal_many, open_many; /* of emitted kernels, if they have them */
     kernel_entry start, aad, seal_more, seal_end, open_more, open_end; /* a message in pieces */
     const kernel_entry *calls; /* for a way with other functions, listed in its header */
     bench_loop *loops[BENCH_KINDS]; /* NULL for kinds that it does not support */
@@ -157,6 +179,7 @@ struct bench_peers {
 /* Absent if the library was not found when the benchmark was built. */
 extern const struct bench_peers bench_openssl __attribute__((weak));
 extern const struct bench_peers bench_ipsecmb __attribute__((weak));
+extern const struct bench_peers bench_ipsecmb_burst __attribute__((weak));
 extern const struct bench_peers bench_openssl_evp __attribute__((weak));
 extern const struct bench_peers bench_openssl_ctr __attribute__((weak));
 extern const struct bench_peers bench_ipsecmb_ctr __attribute__((weak));

@@ -88,20 +88,24 @@ static int is_right_placed(const struct bench_subject *s, const struct bench_wor
     if (!s->loops[mode->kind])
         return 1;
     s->call_init(s, w->table, w->h);
-    return bench_opens(mode) ? opens(s, w) : seals(s, w);
+    return bench_bursts(mode) ? bursts_are_right(s, w, mode)
+                              : bench_opens(mode) ? opens(s, w) : seals(s, w);
 }
 
 static int check_size(const struct plan *plan, struct bench_memory *m,
                       const struct bench_mode *mode, size_t size)
 {
-    memory_tags(m, mode, size);
+    if (bench_bursts(mode))
+        bursts_write(m, mode, size);
+    else
+        memory_tags(m, mode, size);
     for (size_t i = 0; i < plan->subject_count; i++) {
         const struct bench_subject *s = plan->subjects[i];
         if (!s->key_bits)
             continue;
         check_event("checking", s, size);
         const struct bench_work w = memory_work(m, plan, i, mode, size);
-        if (bench_is_placed(mode) ? !is_right_placed(s, &w, mode)
+        if (bench_bursts(mode) || bench_is_placed(mode) ? !is_right_placed(s, &w, mode)
                                   : !is_right(plan, s, &w, memory_key(m, s->key_bits))) {
             check_event("wrong", s, size);
             return -1;
@@ -139,7 +143,8 @@ int check_messages(const struct plan *plan, struct bench_memory *m)
         check_size(plan, m, &memory_middle, BENCH_PIECES_BYTES) != 0)
         return -1;
     for (size_t k = 0; k < plan->mode_count; k++)
-        if (bench_is_placed(plan->modes[k]) && check_mode(plan, m, plan->modes[k]) != 0)
+        if ((bench_bursts(plan->modes[k]) || bench_is_placed(plan->modes[k])) &&
+            check_mode(plan, m, plan->modes[k]) != 0)
             return -1;
     return 0;
 }

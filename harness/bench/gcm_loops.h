@@ -14,6 +14,8 @@
  * open-latency     the addresses of each message's IV, AAD and text depend on the verdict before, and on
  *                  the end of the text
  * imix             seal, messages of the sizes of bench_imix in turn
+ * seal-burst, …    the messages of a burst one after another; a kernel with functions for many messages has
+ *                  loops of its own
  * text             TEXT alone, counter blocks and states in turn
  * pieces-N         independent messages of BENCH_PIECES_BYTES, as seal, in calls of N bytes of text
  * open-pieces-N    the same message, as open, likewise
@@ -113,8 +115,25 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
                 SEAL(s, w->table, w->counters + 16 * j, w->in, bench_imix[j], w->aad, w->aad_len, w->out,      \
                      w->states + 16 * j);                                                          \
     }                                                                                              \
+    static void WAY##_loop_seal_burst(const struct bench_subject *s, const struct bench_work *w)   \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            for (struct ghashgen_message *m = w->burst; m < w->burst + BENCH_BURST; m++)           \
+                SEAL(s, w->table, m->iv, m->in, m->len, m->aad, m->aad_len, m->out, m->tag);       \
+    }                                                                                              \
+    static void WAY##_loop_open_burst(const struct bench_subject *s, const struct bench_work *w)   \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            for (struct ghashgen_message *m = w->burst; m < w->burst + BENCH_BURST; m++)           \
+                m->status = !OPEN(s, w->table, m->iv, m->in, m->len, m->aad, m->aad_len, m->out,   \
+                                  m->tag);                                                         \
+    }                                                                                              \
     static void WAY##_fill_messages(struct bench_subject *s)                                       \
     {                                                                                              \
+        s->loops[BENCH_SEAL_BURST] = WAY##_loop_seal_burst;                                        \
+        s->loops[BENCH_OPEN_BURST] = WAY##_loop_open_burst;                                        \
         s->loops[BENCH_SEAL] = WAY##_loop_seal;                                                    \
         s->loops[BENCH_OPEN] = WAY##_loop_open;                                                    \
         s->loops[BENCH_SEAL_LATENCY] = WAY##_loop_seal_latency;                                    \

@@ -45,6 +45,18 @@ static inline int open_pieces(const struct bench_subject *s, const struct bench_
     return ((gcm_verify *)s->open_end)(w->table, state, tag, 16) == 0;
 }
 
+static void loop_seal_many(const struct bench_subject *s, const struct bench_work *w)
+{
+    for (size_t i = 0; i < w->reps; i++)
+        ((gcm_many *)s->seal_many)(w->table, w->burst, BENCH_BURST);
+}
+
+static void loop_open_many(const struct bench_subject *s, const struct bench_work *w)
+{
+    for (size_t i = 0; i < w->reps; i++)
+        ((gcm_many *)s->open_many)(w->table, w->burst, BENCH_BURST);
+}
+
 BENCH_KEY_LOOPS(own, KEY, KEY)
 BENCH_MESSAGE_LOOPS(own, SEAL, OPEN)
 BENCH_TEXT_LOOPS(own, TEXT)
@@ -55,6 +67,10 @@ void gcm_fill(struct bench_subject *s)
     own_fill_key(s);
     if (s->seal && s->open)
         own_fill_messages(s);
+    if (s->seal_many)
+        s->loops[BENCH_SEAL_BURST] = loop_seal_many;
+    if (s->open_many)
+        s->loops[BENCH_OPEN_BURST] = loop_open_many;
     if (s->text)
         own_fill_text(s);
     if (s->start)

@@ -15,6 +15,7 @@ typedef int gcm_aad(const void *, uint8_t *, const uint8_t *, size_t);
 typedef int gcm_more(const void *, uint8_t *, const uint8_t *, uint8_t *, size_t);
 typedef int gcm_finish(const void *, uint8_t *, uint8_t *);
 typedef int gcm_verify(const void *, uint8_t *, const uint8_t *, size_t);
+typedef void gcm_many(const void *, struct ghashgen_message *, size_t);
 typedef void gcm_encrypt(const void *, uint8_t *, uint8_t *, const uint8_t *, uint8_t *, size_t);
 
 /* Portable C; how many were filled in. */

@@ -114,7 +114,8 @@ static int take_sample(const struct plan *plan, struct cell *c, const struct tim
         c->dropped++;
         return 0;
     }
-    c->cycles[c->kept++] = sample.cycles / (double)c->work.reps;
+    size_t messages = bench_bursts(t->mode) && t->mode->bytes == BENCH_ANY ? BENCH_BURST : 1;
+    c->cycles[c->kept++] = sample.cycles / (double)(c->work.reps * messages);
     return 1;
 }
 
@@ -197,6 +198,8 @@ static int measure_row(const struct plan *plan, struct bench_memory *m,
         return -1;
     if (bench_opens(mode))
         memory_tags(m, mode, size);
+    if (bench_bursts(mode))
+        bursts_write(m, mode, size);
     for (size_t i = 0; i < n; i++) {
         cells[i].cycles = cycles + i * plan->samples;
         cells[i].work = memory_work(m, plan, i, mode, size);

@@ -33,6 +33,8 @@ struct bench_sealed {
     struct aes_key key;
     struct bench_buffer text;
     uint8_t tag[16];
+    uint8_t *packets; /* BENCH_BURST pages: the messages of a burst and their tags */
+    struct ghashgen_message *burst; /* BENCH_BURST records of them */
 };
 
 struct bench_memory {
@@ -41,6 +43,7 @@ struct bench_memory {
     struct bench_buffer aad;
     uint8_t *states; /* BENCH_STATES of 16 bytes */
     uint8_t *counters;
+    uint8_t *packets, *sent; /* BENCH_BURST pages each: what is sealed, and where output goes */
     size_t aad_len;
     uint8_t h[32]; /* hash subkey, or key of AES */
     struct bench_sealed sealed[KEYS];
@@ -53,6 +56,13 @@ struct bench_work memory_work(const struct bench_memory *memory, const struct pl
 
 /* Sets the tags for messages of this length in this mode. */
 void memory_tags(struct bench_memory *memory, const struct bench_mode *mode, size_t len);
+
+/* Writes the messages of a mode with bursts, of this length unless the mode has lengths of its own. */
+void bursts_write(struct bench_memory *memory, const struct bench_mode *mode, size_t len);
+
+/* Whether a subject processes them as the judge does, also where one tag is wrong. */
+int bursts_are_right(const struct bench_subject *subject, const struct bench_work *work,
+                     const struct bench_mode *mode);
 
 /* The default placement of modes: every buffer in the middle. */
 extern const struct bench_mode memory_middle;

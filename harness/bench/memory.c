@@ -77,7 +77,9 @@ static int seal(const struct plan *plan, struct bench_memory *m, size_t size)
             continue;
         uint8_t counter[16] = {[15] = 2};
         memcpy(counter, m->counters, 12);
-        if (buffer_open(&sealed->text, pages(size)) != 0)
+        if (buffer_open(&sealed->text, pages(size)) != 0 ||
+            !(sealed->packets = pages(PAGE * BENCH_BURST)) ||
+            !(sealed->burst = calloc(BENCH_BURST, sizeof *sealed->burst)))
             return -1;
         aes_expand(&sealed->key, m->h, bits);
         gcm_counter_mode(&sealed->key, counter, m->in.middle, size, sealed->text.middle);
@@ -100,6 +102,10 @@ struct bench_memory *memory_open(const struct plan *plan)
         buffer_open(&m->out, out + PAGE / 2 + plan->offset) != 0 ||
         buffer_open(&m->aad, states + AAD_AT) != 0)
         return NULL;
+    m->packets = pages(PAGE * BENCH_BURST);
+    m->sent = pages(PAGE * BENCH_BURST);
+    if (!m->packets || !m->sent)
+        return NULL;
     random_fill(in, size);
     random_fill(m->h, sizeof m->h);
     m->states = states + STATES_AT;
@@ -107,6 +113,7 @@ struct bench_memory *memory_open(const struct plan *plan)
     random_fill(m->counters, 16 * BENCH_STATES);
     m->aad_len = plan->aad;
     random_fill(m->aad.middle, PLAN_MOST_AAD);
+    random_fill(m->packets, PAGE * BENCH_BURST);
     for (size_t i = 0; i < plan->subject_count; i++)
         if (!(m->tables[i] = pages(3 * whole_pages(plan->subjects[i]->table_bytes))))
             return NULL;
@@ -199,5 +206,7 @@ struct bench_work memory_work(const struct bench_memory *m, const struct plan *p
         .sealed = sealed ? input(m, &sealed->text, mode->in, len) : NULL,
         .tag = sealed ? sealed->tag : NULL,
         .piece = mode->piece,
+        .burst = sealed && bench_bursts(mode) ? sealed->burst : NULL,
+        .wanted = sealed && mode->kind == BENCH_SEAL_BURST ? sealed->packets : m->packets,
     };
 }

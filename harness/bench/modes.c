@@ -46,6 +46,10 @@ const struct bench_mode bench_modes[] = {
     {"pieces-16k", BENCH_SEAL_PIECES, PIECES(16384)},
     {"open-pieces-1k", BENCH_OPEN_PIECES, PIECES(1024)},
     {"crypt", BENCH_CRYPT, .bytes = BENCH_ANY},
+    {"seal-burst", BENCH_SEAL_BURST, PLACED},
+    {"open-burst", BENCH_OPEN_BURST, PLACED},
+    {"seal-burst-imix", BENCH_SEAL_BURST, .bytes = BENCH_IMIX_BURST_BYTES},
+    {"open-burst-imix", BENCH_OPEN_BURST, .bytes = BENCH_IMIX_BURST_BYTES},
 };
 const size_t bench_mode_count = sizeof bench_modes / sizeof bench_modes[0];
 _Static_assert(sizeof bench_modes / sizeof bench_modes[0] <= BENCH_MODES, "a plan has room for all");

@@ -5,10 +5,8 @@
  */
 #include <stdio.h>
 
-#include <intel-ipsec-mb.h>
-
-#include "../cpu.h"
 #include "gcm_loops.h"
+#include "ipsecmb_managers.h"
 #include "way_ipsecmb.h"
 
 BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
@@ -18,23 +16,8 @@ BENCH_PIECES_LOOPS(ipsecmb, ipsecmb_seal_pieces, ipsecmb_open_pieces)
 
 _Static_assert(sizeof(struct gcm_context_data) <= IPSECMB_KEY_AT, "there is room for a message");
 
-#define AVX512 (CPU_AVX2 | CPU_AVX512F | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512DQ)
-
-static const struct {
-    const char *name, *safe_name;
-    void (*open)(IMB_MGR *);
-    uint64_t needs;
-    uint64_t takes; /* what it also uses if the CPU has it */
-} managers[] = {
-    {"ipsecmb_sse", "ipsecmb_sse_safe", init_mb_mgr_sse, 0, 0},
-    {"ipsecmb_avx", "ipsecmb_avx_safe", init_mb_mgr_avx, CPU_AVX, 0},
-    {"ipsecmb_avx2", "ipsecmb_avx2_safe", init_mb_mgr_avx2, CPU_AVX2, 0},
-    {"ipsecmb_avx512", "ipsecmb_avx512_safe", init_mb_mgr_avx512, AVX512,
-     CPU_VAES | CPU_VPCLMULQDQ},
-};
-
 #define NAME 32
-static char gcm_names[sizeof managers / sizeof managers[0] * 3][NAME];
+static char names[MANAGERS * 4][NAME];
 
 #define KEY_OF(bits)                                                                               \
     {                                                                                              \
@@ -64,7 +47,7 @@ static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
     size_t count = 0;
     for (size_t i = 0; i < 3 && count < room; i++) {
         struct bench_subject *s = &subjects[count++];
-        char *name = gcm_names[(*named)++];
+        char *name = names[(*named)++];
         snprintf(name, NAME, "%s_%u", hash->name, keys[i].key_bits);
         *s = (struct bench_subject){
             .name = name,
@@ -92,24 +75,21 @@ static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
 static size_t open_ipsecmb(struct bench_subject *subjects, size_t room)
 {
     size_t count = 0, named = 0;
-    uint64_t features = cpu_features();
-    for (size_t i = 0; i < sizeof managers / sizeof managers[0] && count < room; i++) {
-        if (managers[i].needs & ~features)
-            continue;
-        IMB_MGR *manager = alloc_mb_mgr(0);
+    for (size_t i = 0; i < MANAGERS && count < room; i++) {
+        IMB_MGR *manager = manager_open(i);
         if (!manager)
             continue;
-        managers[i].open(manager);
         if (!manager->ghash || !manager->ghash_pre) {
             free_mb_mgr(manager);
             continue;
         }
-        int safe = (manager->features & (IMB_FEATURE_SAFE_DATA | IMB_FEATURE_SAFE_PARAM)) != 0;
         struct bench_subject *s = &subjects[count++];
+        char *name = names[named++];
+        snprintf(name, NAME, "ipsecmb_%s%s", managers[i].name, manager_safety(manager));
         *s = (struct bench_subject){
-            .name = safe ? managers[i].safe_name : managers[i].name,
+            .name = name,
             .kind = "peer",
-            .needs = managers[i].needs | (managers[i].takes & features) | CPU_PCLMULQDQ | CPU_AESNI,
+            .needs = managers[i].needs | (managers[i].takes & cpu_features()) | CPU_PCLMULQDQ | CPU_AESNI,
             .table_bytes = sizeof(struct gcm_key_data),
             .table_align = 64,
             .init = (kernel_entry)manager->ghash_pre,

@@ -4,12 +4,9 @@
  */
 #include <stdio.h>
 
-#include <intel-ipsec-mb.h>
-
-#include "../cpu.h"
 #include "ctr_loops.h"
+#include "ipsecmb_managers.h"
 
-#define AVX512 (CPU_AVX2 | CPU_AVX512F | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512DQ)
 #define ROUND_KEYS_BYTES (16 * 15)
 
 struct ipsecmb_ctr {
@@ -17,19 +14,6 @@ struct ipsecmb_ctr {
     uint8_t encrypt[ROUND_KEYS_BYTES] __attribute__((aligned(64)));
     uint8_t decrypt[ROUND_KEYS_BYTES] __attribute__((aligned(64)));
 };
-
-static const struct {
-    const char *name;
-    void (*open)(IMB_MGR *);
-    uint64_t needs;
-    uint64_t takes; /* what it also uses if the CPU has it */
-} managers[] = {
-    {"ipsecmb_ctr_sse", init_mb_mgr_sse, 0, 0},
-    {"ipsecmb_ctr_avx", init_mb_mgr_avx, CPU_AVX, 0},
-    {"ipsecmb_ctr_avx2", init_mb_mgr_avx2, CPU_AVX2, 0},
-    {"ipsecmb_ctr_avx512", init_mb_mgr_avx512, AVX512, CPU_VAES},
-};
-#define MANAGERS (sizeof managers / sizeof managers[0])
 
 static IMB_MGR *opened[MANAGERS];
 
@@ -77,20 +61,18 @@ BENCH_CRYPT_LOOPS(ipsecmb, CRYPT)
 static size_t open_ipsecmb_ctr(struct bench_subject *subjects, size_t room)
 {
     static char names[3 * MANAGERS][32];
-    uint64_t features = cpu_features();
     size_t count = 0;
     for (size_t i = 0; i < MANAGERS; i++) {
-        if (managers[i].needs & ~features || !(opened[i] = alloc_mb_mgr(0)))
+        if (!(opened[i] = manager_open(i)))
             continue;
-        managers[i].open(opened[i]);
         for (unsigned bits = 128; bits <= 256 && count < room; bits += 64) {
             struct bench_subject *s = &subjects[count];
             char *name = names[count++];
-            snprintf(name, sizeof names[0], "%s_%u", managers[i].name, bits);
+            snprintf(name, sizeof names[0], "ipsecmb_ctr_%s_%u", managers[i].name, bits);
             *s = (struct bench_subject){
                 .name = name,
                 .kind = "peer",
-                .needs = managers[i].needs | (managers[i].takes & features) | CPU_AESNI,
+                .needs = managers[i].needs | (managers[i].takes & cpu_features() & CPU_VAES) | CPU_AESNI,
                 .table_bytes = sizeof(struct ipsecmb_ctr),
                 .table_align = 64,
                 .key_bits = bits,

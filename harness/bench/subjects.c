@@ -41,6 +41,8 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .open = kernel_function(k, "open"),
         .text = kernel_function(k, "encrypt"),
         .crypt = kernel_function(k, "crypt"),
+        .seal_many = kernel_function(k, "seal_many"),
+        .open_many = kernel_function(k, "open_many"),
         .start = kernel_function(k, "start"),
         .aad = kernel_function(k, "aad"),
         .seal_more = kernel_function(k, "encrypt_more"),
@@ -74,6 +76,7 @@ const struct bench_subject *bench_subjects(size_t *count)
         add_peers(&bench_openssl_evp);
         add_peers(&bench_openssl_stitched);
         add_peers(&bench_ipsecmb);
+        add_peers(&bench_ipsecmb_burst);
         add_peers(&bench_openssl_ctr);
         add_peers(&bench_ipsecmb_ctr);
         add_peers(&bench_given);

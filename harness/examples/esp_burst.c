@@ -12,9 +12,9 @@
 #include "ghashgen.h"
 
 /* Change this name for another kernel. */
-#define KERNEL(function) gcm128_avx512_k_clmul1_x24_short_groups_##function
-#define CONTEXT_BYTES GCM128_AVX512_K_CLMUL1_X24_SHORT_GROUPS_CTX_BYTES
-#define CONTEXT_ALIGN GCM128_AVX512_K_CLMUL1_X24_SHORT_GROUPS_CTX_BEST_ALIGN
+#define KERNEL(function) gcm128_avx512_k_clmul1_x16_alike_##function
+#define CONTEXT_BYTES GCM128_AVX512_K_CLMUL1_X16_ALIKE_CTX_BYTES
+#define CONTEXT_ALIGN GCM128_AVX512_K_CLMUL1_X16_ALIKE_CTX_BEST_ALIGN
 
 enum { HEADER = 8, IV = 8, TEXT = HEADER + IV, TAG = 16, BURST = 32 };
 

@@ -89,7 +89,7 @@ def test_functions_that_are_refused_are_the_right_ones(
 def test_single_runs_say_what_the_rules_say(one: compact.Ready, options: Options) -> None:
     """Whether a change or a lie is accepted: by the runs that it concerns, and by all."""
     function, own = of(one, "encrypt")
-    traced = compact._traced(KERNEL, "sysv", options.folder)[function.symbol]
+    traced = compact._traced(KERNEL, "sysv", options.folder, function.symbol)
     changes = random.Random(4).sample(one.changes, 400)
     touching = [c for c in changes if function.symbol in one.jumping.touched(c)]
     rng, answers = random.Random(5), []

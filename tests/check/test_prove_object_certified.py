@@ -129,6 +129,8 @@ def test_a_function_needs_its_certificate(searched: tuple[Result, Path], tmp_pat
         ('{"schema": 2, "functions": {}}', "no certificates of this schema"),
         ('{"schema": 1, "functions": {"mul": {}}}', "certificates of mul, which the statement"),
         ('{"schema": 1, "functions": {"a\\nb": {}}}', "no certificates of this schema"),
+        ('{"schema": 2, "schema": 1, "functions": {}}', "a key occurs twice"),
+        ('{"schema": 1, "functions": {"gcm_open": {"a": 0, "a": 0}}}', "a key occurs twice"),
     ],
 )
 def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path) -> None:
@@ -138,6 +140,15 @@ def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path
     assert why in str(said.exception)
     absent = asked(tmp_path, open_by_hand.data(), "--certificates", str(tmp_path / "absent"))
     assert "has no certificates" in str(absent.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--abi win64", "--abi sysv", "--table-align 64", "--symbol x", "--isa avx", "--name x"],
+)
+def test_a_statement_excludes_other_claims(words: str, tmp_path: Path) -> None:
+    said = asked(tmp_path, b"", *words.split())
+    assert "the file of --spec states all" in str(said.exception)
 
 
 def test_a_wrong_result_is_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from helpers.emulating import needs_emulator
 from ghashgen.check.sampled.control import Code, Loads, Memory
 from ghashgen.check.sampled.numbers import PLACES, Registers
 from ghashgen.run.emulate import Call, Emulator
-from ghashgen.run.emulate.image import Image, load_object
+from ghashgen.run.emulate.image import load_object
 
 pytestmark = needs_emulator
 
@@ -60,12 +60,11 @@ class _Return(Memory):
         return RETURN
 
 
-def _walk(image: Image, symbol: str, given: Mapping[int, int]) -> tuple[int | None, int | None]:
+def _walk(code: Code, address: int, given: Mapping[int, int]) -> tuple[int | None, int | None]:
     registers: Registers = [None] * PLACES
     for place, value in given.items():
         registers[place] = value
     registers[4] = 0x8000
-    code, address = Code(image), image.address_of(symbol)
     while address != RETURN:
         address = code.block(address).step(registers, Loads(), _Return(), [])
     return registers[0], registers[6]
@@ -73,6 +72,7 @@ def _walk(image: Image, symbol: str, given: Mapping[int, int]) -> tuple[int | No
 
 def test_numbers_and_every_condition(emulator: Emulator, object_of: Callable[[str], bytes]) -> None:
     image = load_object(object_of(_text()))
+    code = Code(image)
     pairs = list(itertools.product(VALUES, VALUES[::2]))
     for number, (instruction, conditions) in enumerate(INSTRUCTIONS):
         symbol = f"f{number}"
@@ -81,7 +81,7 @@ def test_numbers_and_every_condition(emulator: Emulator, object_of: Callable[[st
         for (a, b), answer in zip(pairs, answers, strict=True):
             assert answer.outcome.ok
             after = answer.after
-            got = _walk(image, symbol, {0: a, 1: b, 2: b >> 1 & 0x1FF})
+            got = _walk(code, image.address_of(symbol), {0: a, 1: b, 2: b >> 1 & 0x1FF})
             assert got == (after["rax"], after["rsi"]), (instruction, conditions, a, b)
             assert after["rsi"] >> len(conditions) == 1
 
@@ -92,4 +92,4 @@ def test_an_unknown_flag_decides_no_branch(
 ) -> None:
     image = load_object(object_of(f"section .text\nglobal f\nf: j{condition} .a\n.a: ret\n"))
     with pytest.raises(TypeError):
-        _walk(image, "f", {})
+        _walk(Code(image), image.address_of("f"), {})

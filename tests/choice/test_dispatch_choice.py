@@ -302,6 +302,17 @@ def test_a_record_of_other_code_does_not_decide(digest: str, decides: bool) -> N
     )
 
 
+def test_a_cpus_own_record_of_older_code_decides_before_another_cpus() -> None:
+    pool, rates = [SMALL, LARGE], {SMALL.name: 1.0, LARGE.name: 2.0}
+    changed = dict.fromkeys(rates, "other code")
+    own = digested(record(ZEN5, AVX, flat(rates)), changed)
+    other = record(CASCADE_LAKE, AVX, flat({SMALL.name: 2.0, LARGE.name: 1.0}))
+    picks = taken(pool, [own, other], "Zen 5", AVX)
+    assert set(names(picks)) == {SMALL.name}
+    assert all(pick.scores and pick.scores.older for pick in picks)
+    assert set(names(taken(pool, [own, other], "other", AVX))) == {LARGE.name}
+
+
 def test_polyval_goes_by_the_code_of_the_kernel_that_was_measured() -> None:
     """By that of GHASH with its axes, where the folder has it."""
     other = entry("avx", AVX, blocks=16, table=768, op="polyval")

@@ -17,6 +17,7 @@ from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.families.gcm import (
     BULK,
+    BURSTS,
     MIXED,
     ONCE,
     PACKETS,
@@ -29,9 +30,10 @@ from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Use
 from ghashgen.choice.recommend import Advice, machine, recommend
 from ghashgen.cli.verbs import recommend as verb
-from ghashgen.cli.verbs.recommend import COMMAND, lines
+from ghashgen.cli.verbs.recommend import COMMAND, lines, told_beside
 from ghashgen.kernels.families import families
-from ghashgen.records.core import FIXED_SIZES, IMIX_BYTES, MODES, TIE
+from ghashgen.kernels.manifest import Entry
+from ghashgen.records.core import FIXED_SIZES, IMIX_BYTES, MODES, SEAL_BURSTS, TIE
 from ghashgen.records.records import Record, folder_of
 from ghashgen.support.errors import GhashgenError
 
@@ -127,6 +129,63 @@ def test_each_use_rests_on_its_own_figures() -> None:
     assert " at IMIX" in slower.why
 
 
+MANY = gcm_entry("avx512", ALL, blocks=16, many="alike")
+
+
+def bursts(*entries: Entry, **rates: float) -> tuple[tuple[Advice, ...], tuple[Advice, ...]]:
+    """Advice for bursts and for packets, with cycles of one message of a burst by kernel."""
+    given = {
+        (name, mode, size): cycles
+        for name, cycles in {**rates, "peer_128": 80.0}.items()
+        for mode in SEAL_BURSTS
+        for size in SIZES
+    }
+    wide = gcm_entry("avx512", ALL, blocks=32)
+    imix = {(wide.name, "imix", IMIX_BYTES): 100.0, (MANY.name, "imix", IMIX_BYTES): 200.0}
+    names = (*rates, "peer_128", wide.name, MANY.name)
+    one = record(ZEN5, ALL, given | imix, peers=("peer_128",), keys=dict.fromkeys(names, 128))
+    known = candidates((wide, *entries), "gcm")
+    here = machine("Zen 5", (one,))
+    found = [recommend(here, known, (one,), QUESTION, use) for use in (BURSTS, PACKETS)]
+    return found[0], found[1]
+
+
+def test_bursts_take_a_kernel_that_has_the_functions() -> None:
+    wide = gcm_entry("avx512", ALL, blocks=32).name
+    # Nothing measured: the widest kernel with the functions, not the conventional one without.
+    (advice,), (packets,) = bursts(MANY)
+    assert (advice.candidate.name, packets.candidate.name) == (MANY.name, wide)
+    assert "nothing was measured" in advice.why
+    assert packets.beside
+    assert packets.beside.ratio is None
+    # Measured: by its figures, which are told at 64 bytes, and packets tell of it.
+    (advice,), (packets,) = bursts(MANY, **{MANY.name: 20.0, wide: 50.0})
+    assert advice.candidate.name == MANY.name
+    assert advice.speed
+    assert (advice.speed.mode, advice.speed.size, advice.speed.ratio) == ("seal-burst", 64, 4.0)
+    assert packets.beside
+    assert packets.beside.advice == advice
+    assert packets.beside.ratio == 2.5
+    text = "\n".join(told_beside(packets))
+    assert text.startswith("use bursts (")
+    assert f"{wide}, called for each message, takes 2.50 times as long there" in text
+    # Without such a kernel any may be taken, and packets tell of none.
+    (advice,), (packets,) = bursts()
+    assert advice.candidate.name == wide
+    assert packets.beside is None
+
+
+@pytest.mark.parametrize("key", [128, 256])
+def test_the_catalogue_has_a_kernel_for_bursts(key: int) -> None:
+    for cpu, known in (("Zen 4", True), ("Haswell", False)):
+        asked = ["--use", "packets", "--key", str(key), "--cpu", cpu, "--json"]
+        (packets,) = json.loads(CliRunner().invoke(COMMAND, asked).stdout)["kernels"]
+        assert ("beside" in packets) == known
+        if known:
+            assert packets["beside"]["use"] == "bursts"
+            assert packets["beside"]["kernel"] == f"gcm{key}_avx512_k_clmul1_x16_alike"
+
+
 def test_key_set_up_is_in_the_time_of_a_message_with_a_key_of_its_own() -> None:
     (advice,) = advised(ONCE, 256)
     # 120 + 60 + 256 against 300 + 150 + 26 cycles.
@@ -202,7 +261,7 @@ def test_a_message_longer_than_the_standard_has_is_refused() -> None:
 
 
 def test_a_cpu_without_aes_is_refused() -> None:
-    with pytest.raises(GhashgenError, match=r"without AES-NI, PCLMULQDQ and SSE4\.1"):
+    with pytest.raises(GhashgenError, match=r"each needs AES-NI, PCLMULQDQ and SSE4\.1;"):
         advised(MIXED, None, "avx,pclmulqdq")
 
 

@@ -132,7 +132,7 @@ def test_tune_takes_the_same_from_the_same_figures(tmp_path: Path) -> None:
         c
         for c in candidates(ENTRIES, "gcm")
         if c.name in record.results.subjects
-        and all(c.entry.axes[axis] == value for axis, value in goal.fixed.items())
+        and all(getattr(c.entry.kernel, axis) == value for axis, value in goal.fixed.items())
     ]
     tuned = [
         Tuned(Unit(c.entry.kernel, (), 0, b"", c.entry.object.text_sha256), c.code_bytes)

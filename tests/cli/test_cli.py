@@ -95,6 +95,7 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["recommend", "--cpu", "zen5", "--bytes", "68719476705", "--key", "128"], "at most 687"),
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
+        (["report", "--out", "/dev/null"], "/dev/null is not a folder; choose another --out"),
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
@@ -159,6 +160,16 @@ def test_list_filters_by_axis_and_speaks_json() -> None:
     assert {kernel["isa"] for kernel in kernels} == {"sse"}
     assert {kernel["multiply"] for kernel in kernels} == {"winograd"}
     assert {1, 2, 4, 6, 8, 12, 16} == {kernel["blocks"] for kernel in kernels}
+
+
+def test_list_shows_the_words_by_which_it_filters() -> None:
+    done = here("list", "--many", "none", "--on-failure", "zero", "--tags", "standard", "--plain")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert rows[1:]
+    for row in rows[1:]:
+        words = dict(zip(rows[0], row, strict=True))
+        found = [words[axis] for axis in ("many", "on_failure", "tags")]
+        assert found == ["none", "zero", "standard"]
 
 
 def test_audit_counts_table_11() -> None:

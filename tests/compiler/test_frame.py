@@ -10,7 +10,10 @@ from helpers.compiling import FRAMED, SPILLED, Assembled, Job
 from helpers.cpus import too_little
 from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register, RegisterExt
 
+from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64 import ARCH
+from ghashgen.compiler.wipe import wiped
+from ghashgen.ir.program import Block, Mem, Op, PReg, Program, RegClass
 from ghashgen.kernels.families import functions_of
 from ghashgen.run.harness import Harness
 
@@ -236,3 +239,13 @@ def test_wide_kernels_leave_clean_upper_halves(shipped: Mapping[str, Assembled])
             assert ("vzeroupper" in map(mnemonic, cleared)) == wide
             seen.add((item.kernel.isa, wide))
     assert {("avx", False), ("avx2", True), ("avx512", True), ("sse", False)} <= seen
+
+
+def test_masks_without_a_zero_are_refused() -> None:
+    """A mask that is loaded holds data, and no general register of the function does."""
+    isa = isas()["avx512"]
+    (load,), (leave,) = isa.lower["load_mask"], isa.lower["return"]
+    mask, place = PReg(RegClass.MASK, 1), Mem(base=PReg(RegClass.GPR, 0))
+    block = Block("entry", (Op(load.row, (mask, place)), Op(leave.row)))
+    with pytest.raises(ValueError, match="zeroed from a general register, and this function"):
+        wiped(Program("loaded", (), (block,), {}, 0), isa, (0,), 0, ())

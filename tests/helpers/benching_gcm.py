@@ -14,7 +14,8 @@ from helpers.compiling import emitted_text
 
 NEEDS = ("aesni", "avx", "pclmulqdq")
 KERNELS = tuple(
-    GcmKernel(key, "avx", "karatsuba", "clmul2", 4, streams=key == 128) for key in (128, 256)
+    GcmKernel(key, "avx", "karatsuba", "clmul2", 4, streams=key == 128, many=many)
+    for key, many in ((128, "none"), (256, "each"))
 )
 
 

@@ -14,7 +14,7 @@
 
 #include "ghashgen_gcm_dispatch.c"
 
-#define USES (GHASHGEN_GCM_SHORT + 1)
+#define USES (GHASHGEN_GCM_BURSTS + 1)
 #define ROOM 8192
 
 static const char *name_of(const struct ghashgen_gcm_kernel *kernel)

@@ -108,10 +108,12 @@ def gcm_entry(
     own = {"messages": True, "multiply": "winograd", "reduce": "clmul1", **axes}
     suffix = ("_wipe" if own.get("wipe") else "") + ("" if own["messages"] else "_text")
     suffix += "_streams" if own.get("streams") else ""
+    suffix += f"_{own['many']}" if "many" in own else ""
     name = f"gcm{key}_{isa}_winograd_clmul1_x{blocks}{suffix}"
     defaults = {axis.name: axis.default for axis in GCM_AXES if axis.default is not None}
     parts = ["init", "encrypt", "decrypt", *(("seal", "open") if own["messages"] else ())]
     parts += PIECES if own.get("streams") else ()
+    parts += ("seal_many", "open_many") if "many" in own else ()
     stated = {"family": "gcm", "key": key, "isa": isa, "blocks": blocks, **defaults, **own}
     return structs.replace(
         entry(isa, {"aesni", *needs}, blocks=blocks, table=table or 48 * blocks + key + 48),

@@ -26,6 +26,8 @@ from ghashgen.support.files import write_whole
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 DIRECTIONS = ("encrypt", "decrypt")
+_functions = cache(functions_of)
+"""The functions of a kernel, which has thousands of calls."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def calls(key: Key, lengths: Iterable[int], rng: random.Random) -> list[Call]:
 def prepared(kernel: GcmKernel, function: str, values: Values, in_place: bool = False) -> Arguments:
     """The arguments of a call; in place, one buffer is both texts."""
     align = kernel.instruction_set.operand_align
-    found = arguments(functions_of(kernel)[function], values, kernel.layout.size, align)
+    found = arguments(_functions(kernel)[function], values, kernel.layout.size, align)
     if not in_place:
         return found
     both = next(x for x in found if isinstance(x, Memory) and x.name == "in")

@@ -40,13 +40,22 @@ MASKED = re.compile(r"\{k\d\}|\bkmov")
 
 
 def masked(text: str) -> list[str]:
-    """The lines of an assembly file that use a mask register."""
-    code = (line.partition(";")[0] for line in text.splitlines())
-    return [line for line in code if MASKED.search(line)]
+    """The lines of an assembly file that use a mask register outside of groups of messages."""
+    code = [line.partition(";")[0] for line in text.splitlines()]
+    functions = [line for line in code if re.match(r"\w+:", line)]
+    many = [line for line in functions if line.endswith("_many:")]
+    now, found = "", list[str]()
+    for line in code:
+        now = line if line in functions else now
+        found += [line] if MASKED.search(line) and now not in many else []
+    return found
 
 
 def test_no_checked_in_kernel_masks_anything() -> None:
-    """A masked access may name bytes outside a buffer."""
+    """A masked access may name bytes outside a buffer, and is slow there on some CPUs.
+
+    Groups of messages need masks: docs/gcm-many.md says so.
+    """
     files = [*kernels_folder().glob("avx512*/*.asm")]
     assert len(files) > 100
     assert [line for file in files for line in masked(file.read_text())] == []

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from ghashgen.arch.registry import DEFAULT, isas
+from ghashgen.choice.candidate import candidates
+from ghashgen.kernels import manifest
 from ghashgen.kernels.families import families
 from ghashgen.kernels.gcm.axes import AXES
 from ghashgen.kernels.gcm.catalogue import PAPER, catalogue
 from ghashgen.kernels.gcm.kernel import ROUNDS, GcmKernel
 from ghashgen.kernels.selection import Choice, choose, choose_of, look_up
 from ghashgen.kernels.selection import catalogue as every
+from ghashgen.support.paths import project_root
 
 CATALOGUE = catalogue()
 
@@ -51,6 +54,14 @@ def test_messages_in_pieces_are_taken_with_vaes_and_without() -> None:
     }
     assert {replace(kernel, streams=False) for kernel in pieces} <= set(CATALOGUE)
     assert any(kernel.wipe for kernel in pieces)
+
+
+def test_the_kernel_with_the_cheapest_keys_has_the_least_code_of_its_set() -> None:
+    """So the rule takes it wherever it is within 5% of the fastest."""
+    shipped = candidates(manifest.load(project_root() / "generated").values(), "gcm")
+    for key in ROUNDS:
+        code = {c.code_bytes: c.name for c in shipped if (c.isa, c.given) == ("avx512", key)}
+        assert code[min(code)] == f"gcm{key}_avx512_k_clmul1_x20_short"
 
 
 def test_the_papers_kernels_are_shipped() -> None:

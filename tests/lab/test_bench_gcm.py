@@ -22,9 +22,12 @@ from ghashgen.lab.bench.peers import installed
 from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table
 from ghashgen.records.core import (
+    IMIX_BURST_BYTES,
+    IMIX_BURSTS,
     IMIX_BYTES,
     PIECES,
     PIECES_BYTES,
+    SEAL_BURSTS,
     SEAL_EDGES,
     SEAL_MODES,
     Cell,
@@ -42,11 +45,20 @@ WHOLE_MODES = (*SEAL_MODES, *beside(SEAL_EDGES))
 IN_PIECES = {(mode, PIECES_BYTES) for mode in PIECES}
 
 
-WHOLE = {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)} | {
-    ("imix", IMIX_BYTES),
-    ("init", 0),
-    ("init-throughput", 0),
+BURSTS = {(mode, size) for mode in SEAL_BURSTS for size in (16, 21, 100)} | {
+    (mode, IMIX_BURST_BYTES) for mode in IMIX_BURSTS
 }
+"""What is measured of interfaces that take only bursts."""
+
+WHOLE = (
+    BURSTS
+    | {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)}
+    | {
+        ("imix", IMIX_BYTES),
+        ("init", 0),
+        ("init-throughput", 0),
+    }
+)
 """What is measured of subjects that take whole messages."""
 
 
@@ -84,7 +96,10 @@ def test_everything_is_checked_and_measured(folder: Path) -> None:
     assert libraries or any(name.startswith("ipsecmb") for name in results.missing)
     for peer in libraries:
         found = {(cell.mode, cell.size) for cell in results.cells if cell.name == peer}
-        assert found == WHOLE | IN_PIECES
+        only = "_jobs_" in peer or "_burst_" in peer
+        assert found == (BURSTS if only else WHOLE | IN_PIECES)
+    for interface in ("_jobs_", "_burst_"):
+        assert any(interface in peer for peer in libraries) or not libraries
     # The kernels have two sizes of key; what has the third is not measured.
     assert results.keys == (128, 256)
     assert not any(name.endswith("192") for name in results.subjects)
@@ -114,6 +129,45 @@ def test_what_is_wrong_ends_the_run(
         assert "faulty" in measured([fault], folder, mode).missing
         return
     with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM for 21 bytes"):
+        measured([fault], folder, mode)
+
+
+ANY_TAG = """
+    push rsi
+    push rdx
+    sub rsp, 8
+    call .real
+    add rsp, 8
+    pop rdx
+    pop rsi
+.whole:
+    mov qword [rsi + 72], 0
+    add rsi, 80
+    dec rdx
+    jnz .whole
+    ret
+.real:
+"""
+"""At the head of open_many: every message's status is 0."""
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        ("seal_many", "    dec rdx\n"),
+        ("open_many", "    dec rdx\n"),
+        ("open_many", ANY_TAG),
+    ],
+    ids=["seal-one-less", "open-one-less", "any-tag-is-right"],
+)
+def test_what_is_wrong_in_bursts_ends_the_run(function: str, wrong: str, folder: Path) -> None:
+    fault = planted(folder, KERNELS[1], function, wrong)
+    mode = "open-burst" if function == "open_many" else "seal-burst"
+    if lacking(NEEDS):
+        assert "faulty" in measured([fault], folder, mode).missing
+        return
+    with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM for 16 bytes"):
         measured([fault], folder, mode)
 
 

@@ -113,8 +113,10 @@ def test_nobody_there_and_nobody_fit() -> None:
         task = Task(host("elsewhere"), Batch(COARSE, (FAR.unit,), (16,), MODES))
         (outcome,) = Lab(client, answer, by_name, patience=0.1).run([task])
         assert (outcome.measured, outcome.failure) == (None, "no worker of this kind is left")
-    with pytest.raises(GhashgenError, match="no scheduler answers"), lab("nonsense://x"):
-        pass
+    for address, why in (("nonsense://x:1", "nonsense"), ("nowhere", "that names no port")):
+        told = pytest.raises(GhashgenError, match=f"no scheduler answers at {address}: .*{why}")
+        with told, lab(address):
+            pass
 
 
 def test_a_wrong_kernel_ends_the_sweep_with_its_name(tmp_path: Path) -> None:

@@ -480,10 +480,11 @@ def test_what_emitted_files_depend_on_is_all_that_they_may_import() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "vendor takes --into FOLDER, --check FOLDER or --try HOST; give one of them"),
+        ((), "vendor takes --into FOLDER, --check FOLDER, --try HOST or --hosts; give one of"),
+        (("--check", ".", "--hosts"), "vendor takes --into FOLDER, --check FOLDER, --try HOST"),
         (
             ("--into", "x", "--check", "x"),
-            "vendor takes --into FOLDER, --check FOLDER or --try HOST",
+            "vendor takes --into FOLDER, --check FOLDER, --try HOST or --hosts",
         ),
         (("--into", "x"), "you chose no kernels, and x has no VENDORED; choose some"),
         (("--check", "x"), "x has no VENDORED; write it: ghashgen vendor --into"),

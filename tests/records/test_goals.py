@@ -9,7 +9,16 @@ import pytest
 
 from ghashgen.lab.reached import REACHED, goal_parts, verdicts
 from ghashgen.lab.standing import Standing
-from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.core import (
+    IMIX_BURST_BYTES,
+    IMIX_BURSTS,
+    SEAL_BURSTS,
+    Cell,
+    Machine,
+    Results,
+    Run,
+    Subject,
+)
 from ghashgen.records.cpus import core_of
 from ghashgen.records.goals import Book, load_goals, parse
 from ghashgen.records.records import Record, folder_of
@@ -68,6 +77,46 @@ def said(book: Book, one: Standing) -> list[tuple[int, str]]:
     goals = book.of(one.record.results.machine.features)
     assert goals is not None
     return [(verdict.goal.size, verdict.said) for verdict in verdicts(one, goals)]
+
+
+def test_bursts_have_goals_and_a_table_of_their_own() -> None:
+    """The same sizes as single messages, and remarks that are about bursts alone."""
+    bursts = (
+        TEXT
+        + """
+[[goals]]
+title = "Bursts"
+features = []
+core = "Zen 4"
+[[goals.goal]]
+modes = ["seal-burst", "open-burst"]
+sizes = [65536]
+keys = [128]
+ratio = 3.0
+[[remark]]
+core = "Zen 4"
+modes = ["open-burst"]
+sizes = [65536]
+said = "about opening"
+"""
+    )
+    figures = {
+        (name, 65536, mode): cycles
+        for mode, cycles in (("seal-burst", 100.0), ("open-burst", 200.0))
+        for name, cycles in (("own", cycles), ("peer", 300.0))
+    }
+    one = record(ZEN4, WHOLE, long(4000, 16000) | figures)
+    text = "\n".join(goal_parts((one,), parse(bursts, "toy.toml")))
+    single, _, burst = text.partition("### Bursts: CPUs without VAES")
+    assert "seal-burst" not in single
+    assert "Goals reached: 1 of 2 on Zen 4." in burst
+    assert "| seal-burst | 128 | 64 KiB | 3.00 |" in burst
+    assert "3.00, reached" in burst
+    assert "1.50, missed by 50.0%" in burst
+    assert "about opening" in burst
+    assert "two lines" not in burst
+    with pytest.raises(GhashgenError, match="no mode 'burst'"):
+        parse(bursts.replace("seal-burst", "burst", 1), "toy.toml")
 
 
 def long(first: float, second: float) -> Figures:
@@ -181,13 +230,22 @@ def test_a_bad_file_is_refused_by_name(old: str, new: str, named: str) -> None:
 
 def test_the_goals_that_are_held_are_whole() -> None:
     book = load_goals(project_root() / folder_of("gcm"))
-    assert [kind.core for kind in book.kinds] == ["Cascade Lake", "Zen 4"]
+    whole = [kind for kind in book.kinds if not kind.title]
+    assert [kind.core for kind in whole] == ["Cascade Lake", "Zen 4"]
     sizes = (16, 64, 256, 1024, 1500, 16384, 65536, 1 << 20)
-    for kind in book.kinds:
+    for kind in whole:
         assert {(goal.key, goal.size) for goal in kind.each} == {
             (key, size) for key in (128, 256) for size in sizes
         }
         assert all(goal.ratio is not None or goal.cycles is not None for goal in kind.each)
+    wide, narrow = (book.of(has, "Bursts of 32 messages") for has in (WHOLE, ()))
+    assert wide
+    assert narrow
+    assert {(goal.mode, goal.size) for goal in wide.each} == {
+        *((mode, size) for mode in SEAL_BURSTS for size in (16, 64, 128, 256, 512, 1500)),
+        *((mode, IMIX_BURST_BYTES) for mode in IMIX_BURSTS),
+    }
+    assert {goal.size for goal in narrow.each} == {16, 64, 128}
     assert load_goals(project_root() / folder_of("hash")) == Book()
     moved = replace(book.remarks[0], sizes=(1,))
     assert not moved.about("Zen 5", book.kinds[0].each[0])

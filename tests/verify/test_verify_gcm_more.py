@@ -51,7 +51,7 @@ def refused(function: str, old: str, new: str, nth: int = 0) -> str:
 
 OF_AAD = {
     "a piece at the block's first byte": (
-        "vpshufb xmm0, xmm0, xmm1", "nop", "function: .*the state is wrong",
+        "vpshufb xmm0, xmm0, [rax + 16]", "nop", "function: .*the state is wrong",
     ),
     "a full block is not multiplied": (
         "jne .store", "jmp .blocks", "function: .*the state is wrong",
@@ -104,10 +104,11 @@ OF_AAD = {
 
 OF_TEXT = {
     "the keystream from the block's first byte on": (
-        "vpshufb xmm2, xmm2, xmm3", "nop", "function: .*the begun block's part of the output",
+        "vpshufb xmm2, xmm2, [{table} + r10 + 16]", "nop",
+        "function: .*the begun block's part of the output",
     ),
     "the keystream from a byte further on": (
-        "add rax, 0x70", "add rax, 0x71", "function: .*the begun block's part",
+        "[{table} + r10 + 16]", "[{table} + r10 + 17]", "function: .*the begun block's part",
     ),
     "a full block is not multiplied": (".full:", ".full:\n jmp .blocks", "the state is wrong|end"),
     "a full block is not multiplied if more follows": (

@@ -4,7 +4,7 @@ Only the forward cipher is here, because GCM uses no other. No proof rests on th
 for every S-box.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 from ghashgen.algebra.field.aes_round import (
     ROUNDS,
@@ -55,6 +55,7 @@ def sub_bytes(state: bytes) -> bytes:
     return bytes(s_box()[byte] for byte in state)
 
 
+@lru_cache(maxsize=64)
 def key_expansion(key: bytes) -> tuple[bytes, ...]:
     """KEYEXPANSION, section 5.2: the round keys 0 to Nr, each the 16 bytes w[4i] … w[4i+3].
 

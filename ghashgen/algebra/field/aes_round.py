@@ -4,6 +4,8 @@ A state is the 16 bytes of a block in order: byte r + 4·c is s[r, c] of section
 column c. A word is 4 bytes. `ghashgen.algebra.field.aes` has the whole cipher.
 """
 
+from functools import cache
+
 from ghashgen.algebra.field.gf2 import clmul, mod
 
 M = 0x11B
@@ -18,6 +20,7 @@ ROWS = COLUMNS = 4
 """Rows and columns of a state."""
 
 
+@cache
 def multiply(a: int, b: int) -> int:
     """The product a • b in GF(2^8), section 4.2."""
     return mod(clmul(a, b), M)

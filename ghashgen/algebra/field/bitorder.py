@@ -9,6 +9,7 @@
 
 import enum
 
+from ghashgen.algebra.field.gf2 import bit_reflect
 from ghashgen.algebra.field.gf128 import X_INVERSE, X, mul, require_element
 
 BLOCK_BYTES = 16
@@ -39,7 +40,9 @@ def xor_blocks(x: bytes, y: bytes) -> bytes:
 
     Raises ValueError if the lengths differ.
     """
-    return bytes(p ^ q for p, q in zip(x, y, strict=True))
+    if len(x) != len(y):
+        raise ValueError(f"{len(x)} bytes and {len(y)} have no sum")
+    return (int.from_bytes(x, "big") ^ int.from_bytes(y, "big")).to_bytes(len(x), "big")
 
 
 def element_from_block(block: bytes) -> int:
@@ -48,7 +51,7 @@ def element_from_block(block: bytes) -> int:
     Raises ValueError unless block has 16 bytes.
     """
     require_block(block)
-    return sum(((block[k // 8] >> (7 - k % 8)) & 1) << k for k in range(128))
+    return bit_reflect(int.from_bytes(block, "big"), 128)
 
 
 def block_from_element(element: int) -> bytes:
@@ -57,10 +60,7 @@ def block_from_element(element: int) -> bytes:
     Raises ValueError unless 0 <= element < 2^128.
     """
     require_element(element)
-    block = bytearray(BLOCK_BYTES)
-    for k in range(128):
-        block[k // 8] |= ((element >> k) & 1) << (7 - k % 8)
-    return bytes(block)
+    return bit_reflect(element, 128).to_bytes(BLOCK_BYTES, "big")
 
 
 def exponent_of_bit(k: int, order: Order) -> int:
@@ -81,7 +81,7 @@ def register_from_element(element: int, order: Order) -> int:
     Raises ValueError unless 0 <= element < 2^128.
     """
     require_element(element)
-    return sum(((element >> exponent_of_bit(k, order)) & 1) << k for k in range(128))
+    return element if order is Order.NATURAL else bit_reflect(element, 128)
 
 
 def element_from_register(register: int, order: Order) -> int:
@@ -91,7 +91,7 @@ def element_from_register(register: int, order: Order) -> int:
     """
     if not 0 <= register < 1 << 128:
         raise ValueError(f"a register has 128 bits; {register:#x} does not fit")
-    return sum(((register >> k) & 1) << exponent_of_bit(k, order) for k in range(128))
+    return register if order is Order.NATURAL else bit_reflect(register, 128)
 
 
 def register_from_block(block: bytes, order: Order) -> int:

@@ -4,7 +4,7 @@ An element is an int below 2^128 in natural bit order: bit k is the coefficient 
 converts elements to blocks and registers.
 """
 
-from ghashgen.algebra.field.gf2 import clmul, mod
+from ghashgen.algebra.field.gf2 import clmul, divmod_, mod
 
 P = (1 << 128) | (1 << 7) | (1 << 2) | (1 << 1) | 1
 """The field polynomial x^128 + x^7 + x^2 + x + 1."""
@@ -63,10 +63,16 @@ def power(a: int, n: int) -> int:
 
 
 def inverse(a: int) -> int:
-    """The inverse a^-1 mod P, by Fermat: a^(2^128 - 2).
+    """The inverse a^-1 mod P, by Euclid's algorithm.
 
     Raises ZeroDivisionError if a is 0, ValueError if a is not an element.
     """
+    require_element(a)
     if a == 0:
         raise ZeroDivisionError("0 has no inverse in GF(2^128)")
-    return power(a, (1 << 128) - 2)
+    r, s = (P, a), (0, 1)
+    while r[1]:
+        # r = s·a mod P, for both.
+        quotient, rest = divmod_(*r)
+        r, s = (r[1], rest), (s[1], s[0] ^ clmul(quotient, s[1]))
+    return s[0]

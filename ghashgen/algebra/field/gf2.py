@@ -20,15 +20,17 @@ def degree(a: int) -> int:
 
 
 def clmul(a: int, b: int) -> int:
-    """The carry-less product a * b: the sum of a·x^k over the terms x^k of b.
+    """The carry-less product a * b: the sum of a·x^k over the terms x^k of b, by Horner's rule.
 
     Raises ValueError if a or b is negative.
     """
     _require_polynomial(a)
+    _require_polynomial(b)
     product = 0
-    for k in range(degree(b) + 1):
-        if (b >> k) & 1:
-            product ^= a << k
+    for term in f"{b:b}":
+        product <<= 1
+        if term == "1":
+            product ^= a
     return product
 
 
@@ -39,9 +41,10 @@ def divmod_(a: int, m: int) -> tuple[int, int]:
     """
     if m == 0:
         raise ZeroDivisionError("division by the zero polynomial")
-    top = degree(m)
+    _require_polynomial(a)
+    bits = degree(m) + 1
     quotient, remainder = 0, a
-    while (shift := degree(remainder) - top) >= 0:
+    while (shift := remainder.bit_length() - bits) >= 0:
         quotient ^= 1 << shift
         remainder ^= m << shift
     return quotient, remainder
@@ -62,4 +65,4 @@ def bit_reflect(value: int, width: int) -> int:
     """
     if value < 0 or value >> width:
         raise ValueError(f"{value:#x} does not fit in {width} bits")
-    return sum(((value >> k) & 1) << (width - 1 - k) for k in range(width))
+    return int(f"{value:0{width}b}"[::-1], 2)

@@ -4,6 +4,8 @@ A bit string x_0 x_1 … x_127 is a block of 16 bytes; x_0 is the most significa
 Algorithm 1 uses the big-endian int of these bytes, so that the standard's ">> 1" is ">> 1" here.
 """
 
+from functools import lru_cache
+
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block, xor_blocks
 
 R = 0b11100001 << 120
@@ -21,16 +23,22 @@ def multiply_blocks(x: bytes, y: bytes) -> bytes:
     require_block(y)
     # Step 1: x_0 … x_127 is the sequence of bits in X.
     bits_of_x = f"{int.from_bytes(x, 'big'):0128b}"
-    # Step 2: Z_0 = 0^128 and V_0 = Y.
+    # Steps 2 and 3: Z_0 = 0^128, and Z_{i+1} for i = 0 to 127.
     Z = 0
-    V = int.from_bytes(y, "big")
-    # Step 3: for i = 0 to 127, Z_{i+1} and V_{i+1}.
-    for x_i in bits_of_x:
-        Z = Z if x_i == "0" else Z ^ V
-        lsb_of_v = V & 1
-        V = V >> 1 if lsb_of_v == 0 else (V >> 1) ^ R
+    for x_i, V in zip(bits_of_x, _v(y, R), strict=True):
+        if x_i == "1":
+            Z ^= V
     # Step 4: return Z_128.
     return Z.to_bytes(BLOCK_BYTES, "big")
+
+
+@lru_cache(maxsize=256)
+def _v(y: bytes, r: int) -> tuple[int, ...]:
+    """V_0 … V_127 of Algorithm 1, which depend on Y alone."""
+    V = [int.from_bytes(y, "big")]
+    for _ in range(127):
+        V.append(V[-1] >> 1 ^ r if V[-1] & 1 else V[-1] >> 1)
+    return tuple(V)
 
 
 def pad16(data: bytes) -> bytes:

@@ -92,9 +92,14 @@ def _xor(a: int, b: int) -> int:
 def _apply(value: int, moves: Moves, stride: int) -> int:
     """Return the packed `value`, rows of `stride` bits, with every row moved."""
     if value.bit_length() < LARGE:
-        return _moved(value, moves, stride) if value else 0
+        return _moved_small(value, moves, stride) if value else 0
     key = "moves", id(value), moves, stride
     return _SHARED.once(key, value, 0, lambda: _moved(value, moves, stride))
+
+
+@lru_cache(maxsize=1 << 12)
+def _moved_small(value: int, moves: Moves, stride: int) -> int:
+    return _moved(value, moves, stride)
 
 
 def _moved(value: int, moves: Moves, stride: int) -> int:

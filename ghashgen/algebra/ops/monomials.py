@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ghashgen.algebra.ops.forms import QUAD_BITS, VAR_BITS, Form, set_bits
 
 ROW = (1 << VAR_BITS) - 1
+PAIRS = (1 << QUAD_BITS) - 1
 
 Monomial = tuple[tuple[str, int], ...]
 """The bits that are multiplied, each as (variable, bit number); () is 1."""
@@ -18,7 +19,7 @@ def monomials_of(form: Form, k: int) -> frozenset[Monomial]:
     for g, value in form.linear.items():
         out.update(((g, u),) for u in set_bits(value >> k * VAR_BITS & ROW))
     for (g, h), value in form.quadratic.items():
-        pairs = value >> k * QUAD_BITS & (1 << QUAD_BITS) - 1
+        pairs = value >> k * QUAD_BITS & PAIRS
         out.update(((g, i // VAR_BITS), (h, i % VAR_BITS)) for i in set_bits(pairs))
     return frozenset(out)
 
@@ -31,7 +32,7 @@ def evaluate(form: Form, values: Mapping[str, int]) -> int:
         for g, packed in form.linear.items():
             bit ^= (packed >> k * VAR_BITS & ROW & values[g]).bit_count() & 1
         for (g, h), packed in form.quadratic.items():
-            row = packed >> k * QUAD_BITS
+            row = packed >> k * QUAD_BITS & PAIRS
             for u in set_bits(values[g]):
                 bit ^= (row >> u * VAR_BITS & ROW & values[h]).bit_count() & 1
         out |= bit << k

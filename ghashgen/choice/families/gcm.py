@@ -5,7 +5,16 @@ from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
 from ghashgen.kernels.gcm.parts.lengths import MOST_TEXT
-from ghashgen.records.core import IMIX, IMIX_BYTES, PIECES, PIECES_BYTES, SEAL_MODES, TEXT
+from ghashgen.records.core import (
+    IMIX,
+    IMIX_BURSTS,
+    IMIX_BYTES,
+    PIECES,
+    PIECES_BYTES,
+    SEAL_BURSTS,
+    SEAL_MODES,
+    TEXT,
+)
 
 _SEAL, _OPEN, *_CHAINED = SEAL_MODES
 _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
@@ -37,7 +46,22 @@ PACKETS = Use(
     ((IMIX,),),
     (SizeClass(None, (IMIX_BYTES,)),),
     _SEALING,
+    beside="bursts",
 )
+
+BURSTS = Use(
+    "bursts",
+    "bursts of 32 messages of one length, each by one call",
+    (SEAL_BURSTS, SEAL_BURSTS[:1]),
+    (SizeClass(None, (16, 64, 128, 256, 512, 1500)),),
+    _SEALING,
+    prefers=frozenset({"seal_many", "open_many"}),
+    also=IMIX_BURSTS,
+    shown_at=64,
+)
+"""A use of its own, since a key has one kernel and the one for single packets may lack these
+functions. Bursts of mixed lengths do not decide: only messages alike are processed side by side.
+"""
 
 RECORDS = Use(
     "records",
@@ -82,7 +106,7 @@ ONCE = Use(
 )
 """A message whose context is made for it must wait for the context: chained calls."""
 
-DISPATCHED = (MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, SHORT)
+DISPATCHED = (MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, SHORT, BURSTS)
 
 QUESTION = Question(
     family=FAMILY.name,
@@ -101,6 +125,10 @@ QUESTION = Question(
         "open-latency": "messages opened that wait for each other",
         IMIX: "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
         TEXT: "parts of messages back to back",
+        "seal-burst": "a message of a burst of 32 that is sealed by one call",
+        "open-burst": "a message of a burst of 32 that is opened by one call",
+        "seal-burst-imix": "a burst of 32 packets as IMIX, sealed by one call",
+        "open-burst-imix": "a burst of 32 packets as IMIX, opened by one call",
         "pieces-16": "a message of 64 KiB sealed in pieces of 16 bytes",
         "pieces-1k": "a message of 64 KiB sealed in pieces of 1 KiB",
         "pieces-16k": "a message of 64 KiB sealed in pieces of 16 KiB",

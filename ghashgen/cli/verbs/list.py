@@ -42,8 +42,9 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     columns = tuple(sorted(numbers, key=lambda axis: numbers[axis]))
     rows = []
     for k in kernels:
-        own = axes_of(k)
-        rows.append((k.name, *(_word(own.get(c, "")) for c in columns), str(k.layout.size)))
+        own = {axis.name for axis in family_of(k).axes}
+        words = (_word(getattr(k, c)) if c in own else "" for c in columns)
+        rows.append((k.name, *words, str(k.layout.size)))
     marked = (f">{axis}" if numbers[axis] else axis for axis in columns)
     tables = dict.fromkeys(family.table for family in in_order() if family.name in shown)
     heads = ("kernel", *marked, f">{' or '.join(tables)} bytes")

@@ -265,7 +265,8 @@ def say_left_out(entries: Iterable[Entry]) -> None:
 
     entries = tuple(entries)
     for family in brought("dispatcher"):
-        if line := left_out(recorded(family), candidates(entries, family)):
+        pool = candidates(entries, family)
+        if pool and (line := left_out(recorded(family), pool)):
             click.echo(line, err=True)
 
 

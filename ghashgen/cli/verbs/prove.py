@@ -68,11 +68,11 @@ def COMMAND(
     checker decides, for every length: result, memory, constant time, calling convention and, where
     the kernel has it, wipe (docs/checker.md).
 
-    Certificates are kept under build/certificates, and used again as long as they are accepted.
-    --check only checks them. Verdicts are cached under build/proofs, sealed with a key of this
-    user. Whatever changed or fails its seal is proved again. The theorems about the catalogue must
-    be those that docs/expected-theorems.txt lists, for the lengths in docs/expected-lengths.txt,
-    and must match generated/PROOFS.json.
+    The cache keeps certificates, which are used again as long as they are accepted; --check only
+    checks them. It also keeps verdicts, sealed with a key of this user. Whatever changed or fails
+    its seal is proved again. The theorems about the catalogue must be those that
+    docs/expected-theorems.txt lists, for the lengths in docs/expected-lengths.txt, and must match
+    generated/PROOFS.json.
     """
     if identities or theorem:
         if choice != Choice() or write or report or check:

@@ -71,9 +71,8 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--symbol", default="", help="With axes: the common prefix of the functions' names.")
 @click.option(
     "--abi",
-    default="sysv",
-    show_default=True,
-    help="Calling convention: sysv or win64.",
+    default="",
+    help="With axes: the calling convention, sysv (the default) or win64.",
     shell_complete=one_of(_conventions),
 )
 @table_align_option
@@ -128,7 +127,13 @@ def COMMAND(
     """
     if not obj.is_file():
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
-    where = runnable(abi, table_align=table_align)
+    if spec and (symbol or abi or table_align or choice != Choice()):
+        raise GhashgenError(
+            "the file of --spec states all, so it takes no axes and no --symbol, --abi or "
+            "--table-align",
+            "leave them out",
+        )
+    where = runnable(abi or "sysv", table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
     given = read(certificates, "write them as docs/checker.md says") if certificates else {}
     certified = Certified(given)

@@ -126,7 +126,7 @@ def COMMAND(
         if len(found) > 1:
             say(f"{question.given} {value}:")
         for item in advice:
-            say("\n".join(lines(item)))
+            say("\n".join([*lines(item), *told_beside(item)]))
 
 
 def _table(question: Question, found: Mapping[Any, tuple[Advice, ...]]) -> Table:
@@ -249,6 +249,18 @@ def lines(item: Advice) -> list[str]:
     return out
 
 
+def told_beside(item: Advice) -> list[str]:
+    """Return what is said of the kernel of another use."""
+    if item.beside is None:
+        return []
+    use, other = item.beside.use, item.beside.advice
+    out = [f"use {use.name} ({use.title}):", *lines(other)]
+    if item.beside.ratio is not None:
+        times = f"{item.beside.ratio:.2f} times as long there"
+        out.append(f"  {item.candidate.name}, called for each message, takes {times}")
+    return out
+
+
 def _source(candidate: Candidate) -> str:
     """Return where a kernel's file is; only a clone has the files."""
     if in_clone():
@@ -281,32 +293,42 @@ def _said(speed: Speed, other: str, ways: Mapping[str, str]) -> list[str]:
 def _plain(
     here: Machine, question: Question, use: Use, found: Mapping[Any, tuple[Advice, ...]]
 ) -> dict[str, Any]:
+    def plain(value: Any, item: Advice) -> dict[str, Any]:
+        beside = item.beside
+        more = (
+            {}
+            if beside is None
+            else {
+                "use": beside.use.name,
+                "instead_ratio": beside.ratio and round(beside.ratio, 4),
+                **plain(value, beside.advice),
+            }
+        )
+        return {
+            question.given: value,
+            "above": item.above if item.above >= 0 else None,
+            "up_to": item.up_to,
+            "kernel": item.candidate.name,
+            "isa": item.candidate.isa,
+            "cpu_features": sorted(item.candidate.entry.cpu_features),
+            "code_bytes": item.candidate.code_bytes,
+            "table_bytes": item.candidate.table.bytes,
+            "init_cycles": item.init,
+            "record": f"{question.folder}/{item.record}.json" if item.record else None,
+            "own_record": item.own,
+            "speed": _plain_speed(item.speeds[0]) if item.speeds else None,
+            "also": [_plain_speed(speed) for speed in item.speeds[1:]],
+            "why": item.why,
+            **({"beside": more} if more else {}),
+        }
+
     return {
         "cpu": here.cpu,
         "core": here.core or None,
         "features": sorted(here.features),
         "family": question.family,
         "use": use.name,
-        "kernels": [
-            {
-                question.given: value,
-                "above": item.above if item.above >= 0 else None,
-                "up_to": item.up_to,
-                "kernel": item.candidate.name,
-                "isa": item.candidate.isa,
-                "cpu_features": sorted(item.candidate.entry.cpu_features),
-                "code_bytes": item.candidate.code_bytes,
-                "table_bytes": item.candidate.table.bytes,
-                "init_cycles": item.init,
-                "record": f"{question.folder}/{item.record}.json" if item.record else None,
-                "own_record": item.own,
-                "speed": _plain_speed(item.speeds[0]) if item.speeds else None,
-                "also": [_plain_speed(speed) for speed in item.speeds[1:]],
-                "why": item.why,
-            }
-            for value, advice in found.items()
-            for item in advice
-        ],
+        "kernels": [plain(value, item) for value, advice in found.items() for item in advice],
     }
 
 

@@ -8,6 +8,7 @@ import click
 from ghashgen.cli.verbs.options import build_folder, default_out, json_option, print_json, progress
 from ghashgen.kernels import manifest
 from ghashgen.lab.report.topics import Topic, topics
+from ghashgen.output.folder import require_writable
 from ghashgen.records.records import folder_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
@@ -55,8 +56,10 @@ def COMMAND(
     """
     from ghashgen.lab.report.gather import Sources, gather
 
+    out = out or report_folder()
     if not as_json:
         require("report")
+        require_writable(out, "--out")
     root = project_root()
     sources = Sources(
         root=root,
@@ -77,7 +80,7 @@ def COMMAND(
         return
     from ghashgen.lab.report.page import Links, write
 
-    links = Links(out or report_folder(), sources.kernels, root, topics)
+    links = Links(out, sources.kernels, root, topics)
     for report in reports:
         for path in write(report, links):
             click.echo(path)

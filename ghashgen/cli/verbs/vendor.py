@@ -170,13 +170,13 @@ def COMMAND(
     are removed and named. --add keeps the kernels of earlier runs. --host adds what a kind of
     project takes to use them. See docs/vendoring.md.
     """
+    if [into is None, checked is None, not tried, not listed].count(False) != 1:
+        raise GhashgenError(
+            "vendor takes --into FOLDER, --check FOLDER, --try HOST or --hosts", "give one of them"
+        )
     if listed:
         list_hosts(as_json)
         return
-    if [into is None, checked is None, not tried].count(False) != 1:
-        raise GhashgenError(
-            "vendor takes --into FOLDER, --check FOLDER or --try HOST", "give one of them"
-        )
     if source and not tried:
         raise GhashgenError("--source needs --try", "add it, or leave out --source")
     if tried:

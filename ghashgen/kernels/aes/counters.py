@@ -30,7 +30,7 @@ class Counters:
             name = f"lane_numbers_from_{first}" if first else "lane_numbers"
             value = b.add32(value, b.const_lanes(numbers, name), "lane l is l blocks ahead")
         elif first:
-            value = b.add32(value, self._number(first), "the next counter")
+            value = b.add32(value, _number(b, first), "the next counter")
         self._next = b.variable(value, "counter")
 
     @classmethod
@@ -59,7 +59,7 @@ class Counters:
         """
         if not blocks:
             return self._next
-        return self.b.add32(self._next, self._number(blocks), f"{blocks} blocks ahead")
+        return self.b.add32(self._next, _number(self.b, blocks), f"{blocks} blocks ahead")
 
     def partial(self, lanes: int) -> VReg:
         """Record the counter blocks of `lanes` lanes, without stepping."""
@@ -69,7 +69,7 @@ class Counters:
         """Step over `blocks`: a number, or a general register below 2^32."""
         b = self.b
         if isinstance(blocks, int):
-            b.assign(self._next, b.add32(self._next, self._number(blocks), "the next counters"))
+            b.assign(self._next, b.add32(self._next, _number(self.b, blocks), "the next counters"))
             return
         # From here on only lane 0 differs: nothing needs more than the counter itself.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
@@ -79,17 +79,18 @@ class Counters:
         raw = self._block(self.b.first_lane(self._next))
         self.b.store(place, raw, "counter block")
 
-    def _number(self, blocks: int) -> Value:
-        """Return a number of blocks in the first word of every lane."""
-        return self.b.const(blocks, "one" if blocks == 1 else f"blocks_{blocks}")
-
     def _block(self, counters: VReg) -> VReg:
         b = self.b
         return b.shuffle_bytes(counters, b.const(BYTE_SWAP, "byte_swap"), "counter block")
 
 
-def next_block(b: Builder, block: VReg) -> VReg:
-    """Record inc32 of a counter block. Input and output are in memory order."""
+def _number(b: Builder, blocks: int) -> Value:
+    """Return a number of blocks in the first word of every lane."""
+    return b.const(blocks, "one" if blocks == 1 else f"blocks_{blocks}")
+
+
+def next_block(b: Builder, block: VReg, count: int = 1) -> VReg:
+    """Record inc32 of a counter block, `count` times. Input and output are in memory order."""
     swap = b.const(BYTE_SWAP, "byte_swap")
     last_first = b.shuffle_bytes(block, swap, "counter, last word first")
-    return b.shuffle_bytes(b.add32(last_first, b.const(1, "one")), swap, "the next counter block")
+    return b.shuffle_bytes(b.add32(last_first, _number(b, count)), swap, "the next counter block")

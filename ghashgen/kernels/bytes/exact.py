@@ -121,7 +121,7 @@ class Exact:
     ) -> "Exact":
         """Record the address that loads and stores need."""
         whole = all(number % BLOCK_BYTES == 0 for number in numbers)
-        up = None if whole else b.gpr("gpr_minus", _turned(b), count)
+        up = None if whole else b.gpr("gpr_minus", turned(b), count)
         return cls(b, count, numbers, lanes, up, behind)
 
     def load(self, name: str, place: Mem) -> VReg:
@@ -163,7 +163,7 @@ class Exact:
             blocks = self.numbers[0] // BLOCK_BYTES
             ones = [(1 << 8 * BLOCK_BYTES) - 1] * blocks + [0] * (self.lanes - blocks)
             return self.b.and_(value, self.b.const_lanes(ones, f"first_{blocks}"), note)
-        up = self.up or self.b.gpr("gpr_minus", _turned(self.b), self.count)
+        up = self.up or self.b.gpr("gpr_minus", turned(self.b), self.count)
         return self.b.and_(value, Mem(base=up, disp=len(TURNED) + WIDEST), note)
 
     def if_lane_free(self, value: Mem, note: str) -> VReg | None:
@@ -181,7 +181,7 @@ class Exact:
         rounded = b.gpr("gpr_and", rounded, -BLOCK_BYTES, note="in whole blocks")
         # FIRST, read at WIDEST or beyond if all lanes are taken: zeros.
         at = len(TURNED) + WIDEST - BLOCK_BYTES * self.lanes
-        return b.and_(loaded, Mem(base=_turned(b), index=rounded, disp=at), "if a lane is free")
+        return b.and_(loaded, Mem(base=turned(b), index=rounded, disp=at), "if a lane is free")
 
     def _load_blocks(self, way: Way, place: Mem) -> VReg:
         b, blocks = self.b, way.blocks
@@ -213,7 +213,7 @@ class Exact:
         # difference from it at the end. Omitting the difference would save an operation. But a
         # single byte at the end is a whole zero-padded block with its bytes reversed, and the
         # prover takes it for that.
-        at, r = _turned(b), -BLOCK_BYTES * (blocks - 1)
+        at, r = turned(b), -BLOCK_BYTES * (blocks - 1)
         changed = b.xor(b.lane(value, blocks - 1), prior, "what the end differs by")
         end = b.shuffle_bytes(changed, Mem(base=at, index=self.count, disp=r), "at the end")
         order = Mem(base=at, index=self.count, disp=r + len(TURNED + FIRST))
@@ -241,15 +241,15 @@ class Exact:
 
     def _store_few(self, way: Way, place: Mem, value: VReg) -> None:
         b, width, value = self.b, way.width, self.b.first_lane(value)
-        at = _turned(b)
-        b.store_part(f"store{8 * width}", place, value, "the first bytes")
+        at = turned(b)
+        b.emit(f"store{8 * width}", place, value, note="the first bytes")
         if width == 1:
             middle = b.gpr("gpr_shr", self.count, 1)
             byte = b.shuffle_bytes(value, Mem(base=at, index=middle, disp=BLOCK_BYTES))
-            b.store_part("store8", replace(place, index=middle), byte, "byte n >> 1")
+            b.emit("store8", replace(place, index=middle), byte, note="byte n >> 1")
         order = Mem(base=at, index=self.count, disp=BLOCK_BYTES - width)
         rest = b.shuffle_bytes(value, order, "the last bytes")
-        b.store_part(f"store{8 * width}", self._last(place, width), rest, "the last bytes")
+        b.emit(f"store{8 * width}", self._last(place, width), rest, note="the last bytes")
 
     def _last(self, place: Mem, width: int) -> Mem:
         """Return the place of the last `width` bytes."""
@@ -287,7 +287,8 @@ def load_few(
     return Exact.of(b, count, numbers, lanes).load(name, place)
 
 
-def _turned(b: Builder) -> VReg:
+def turned(b: Builder) -> VReg:
+    """Record the address of TURNED, which FIRST and ROUND follow."""
     return b.gpr("gpr_address", b.const_bytes(TURNED + FIRST + ROUND, "bytes"))
 
 

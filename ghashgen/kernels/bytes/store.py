@@ -28,7 +28,7 @@ def store_partial(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
         label = f"stored_{size}"
         bit = b.gpr("gpr_and", count, size)
         b.branch("equal", bit, 0, label)
-        b.store_part(f"store{8 * size}", Mem(base=out), left, f"{size} of its bytes")
+        b.emit(f"store{8 * size}", Mem(base=out), left, note=f"{size} of its bytes")
         if size > 1:
             b.assign(left, b.shr_bytes(left, size, "the bytes after them"))
             b.assign(out, b.gpr("gpr_add", out, size))

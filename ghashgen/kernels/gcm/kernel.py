@@ -229,7 +229,7 @@ def _refusals(kernel: GcmKernel) -> Refusals:
     yield from group_refusals(isa, kernel.blocks, kernel.roundkeys, kernel.room)
     yield (
         kernel.compact and kernel.key != 256,
-        f"compact kernels take keys of every size up to theirs, and {kernel.key} bits are not most",
+        f"compact kernels take keys of every size, so theirs is the longest, not {kernel.key} bits",
         "choose key 256",
     )
     many = kernel.many != "none"

@@ -6,7 +6,7 @@ is installed. Missing libraries are listed in the results and are no error.
 
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -110,6 +110,7 @@ GCM_PEERS = _by_name(
     Peer("openssl_evp", "OpenSSL as programs call it", "libssl-dev", _openssl_evp),
     Peer("openssl_stitched", "OpenSSL, aesni_gcm_encrypt", "libssl-dev", _openssl_stitched),
     _IPSECMB,
+    replace(_IPSECMB, name="ipsecmb_burst", title="the same, its jobs and bursts"),
 )
 """Libraries that AES-GCM kernels are compared with, by name."""
 

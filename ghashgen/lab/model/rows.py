@@ -373,7 +373,7 @@ def wanted(
     tables = {core.title: core.uarch for core in CORES if core.uarch}
     out: dict[str, tuple[Wanted, ...]] = {}
     for family, book in goals.items():
-        for kind in book.kinds:
+        for kind in (kind for kind in book.kinds if not kind.title):
             longest = {goal.key: goal for goal in kind.each if goal.per_byte is not None}
             name = tables.get(kind.core, "")
             found = [

@@ -7,6 +7,7 @@ store.
 """
 
 import logging
+import re
 import signal
 import time
 from collections import Counter, deque
@@ -191,6 +192,11 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
     Client: Any = distributed.Client
     LocalCluster: Any = distributed.LocalCluster
     if scheduler:
+        if not re.fullmatch(r"\w+://.+:\d+", scheduler):
+            raise GhashgenError(
+                f"no scheduler answers at {scheduler}: that names no port",
+                "write it as tcp://host:8786",
+            )
         try:
             client = Client(scheduler, timeout=10, set_as_default=False)
         except Exception as error:  # Whatever answers there may be no scheduler.

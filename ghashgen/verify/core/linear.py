@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from math import gcd
+from typing import Any
 
 from ghashgen.verify.core.numbers import Number, combined, linear, parts, replaced, times, unknown
 from ghashgen.verify.core.term import Term
@@ -51,24 +52,24 @@ class Facts:
     not_negative: tuple[Linear, ...] = ()
     among: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Of some unknowns, all that they may be."""
-    _found: dict[tuple[object, ...], int] = field(default_factory=dict, compare=False, repr=False)
-    """What `least` has found: two of three questions are asked again."""
+    found: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What follows, as far as it was asked: most questions are asked again."""
 
     # What follows from the facts.
 
     def least(self, a: Number, more: int = 2) -> int:
         """Return a number that a is never below: by the ranges, and by up to `more` constraints."""
-        if isinstance(a, int):
-            return a
-        key = a.c, a.k, more
-        found = self._found.get(key)
+        return a if isinstance(a, int) else a.c + self._least(a.k, more)
+
+    def _least(self, k: tuple[tuple[str, int], ...], more: int) -> int:
+        """Return the same of the sum of k·u: a constant moves it by as much."""
+        found: int | None = self.found.get((k, more))
         if found is None:
-            found = self._found[key] = self._least(a.c, dict(a.k), more)
+            found = self.found[k, more] = self._least_sum(dict(k), more)
         return found
 
-    def _least(self, c: int, k: Mapping[str, int], more: int) -> int:
-        """Return the same of c + sum of k·u."""
-        best, ranges = c, self.ranges
+    def _least_sum(self, k: Mapping[str, int], more: int) -> int:
+        best, ranges = 0, self.ranges
         for u, n in k.items():
             best += n * ranges[u][n < 0]
         for known in self.not_negative if more else ():
@@ -80,13 +81,15 @@ class Facts:
                     rest = {v: whole * x for v, x in k.items()}
                     for v, x in known.k:
                         rest[v] = rest.get(v, 0) - part * x
-                    low = self._least(whole * c - part * known.c, rest, more - 1)
+                    low = self._least_sum(rest, more - 1) - part * known.c
                     best = max(best, -(-low // whole))
         return best
 
     def greatest(self, a: Number) -> int:
         """Return a number that a is never above."""
-        return a if isinstance(a, int) else -self.least(times(a, -1))
+        if isinstance(a, int):
+            return a
+        return a.c - self._least(tuple((u, -n) for u, n in a.k), 2)
 
     def shows(self, a: Number) -> bool:
         """Return whether a is certainly not negative."""

@@ -22,6 +22,7 @@ from ghashgen.verify.core.term import (
     DATA,
     MASK64,
     MASK128,
+    NUMBERS,
     OPAQUE,
     RAW,
     SECRET,
@@ -70,6 +71,8 @@ class Terms:
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
         self._names: set[str] = set()
+        self.of_numbers: set[str] = set()
+        """The variables that stand for functions of public numbers alone."""
         self.unknowns: set[str] = set()
         """The unknowns of which a number has its bits in a term; below, those of single terms."""
         self.unknowns_of: dict[Term, frozenset[str]] = {}
@@ -108,9 +111,10 @@ class Terms:
             known.clear()
         self.words.clear()
 
-    def variable(self, name: str, deps: int = DATA) -> Term:
-        """Return 128 fresh secret bits with this name."""
+    def variable(self, name: str, deps: int = 0) -> Term:
+        """Return 128 fresh secret bits with this name: of data, unless it is known otherwise."""
         self._names.add(name)
+        deps = deps or (NUMBERS if name in self.of_numbers else DATA)
         return self._make("var", (name,), MASK128, deps | SECRET)
 
     def is_variable(self, name: str) -> bool:
@@ -122,7 +126,7 @@ class Terms:
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
         self.unknowns.update(u for u, _ in value.k)
-        return self._make("number", (value,), MASK64, DATA | SECRET)
+        return self._make("number", (value,), MASK64, NUMBERS | SECRET)
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""

@@ -184,6 +184,16 @@ def _of_total(facts: Facts, a: Number | Term, b: Number | Term, bits: int, sign:
             (difference,) = parts_of(a)
             return replace(alike(every), zero=replace(every, value=difference))
         return alike(every)
+    if isinstance(a, int) and isinstance(b, int):
+        return _of_numbers(facts, a, b, bits, sign)
+    key = a, b, bits, sign
+    found: Flags | None = facts.found.get(key)
+    if found is None:
+        found = facts.found[key] = _of_numbers(facts, a, b, bits, sign)
+    return found
+
+
+def _of_numbers(facts: Facts, a: Number, b: Number, bits: int, sign: int) -> Flags:
     total = combined(a, b, sign)
     first, second = facts.as_signed(a, bits), facts.as_signed(b, bits)
     both = None if first is None or second is None else combined(first, second, sign)

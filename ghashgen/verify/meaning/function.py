@@ -27,7 +27,7 @@ from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import DONE, Text
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import Arrival, State
+from ghashgen.verify.rules.state import Arrival, Ranges, State
 
 
 class Part(Protocol):
@@ -118,7 +118,7 @@ class Function:
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
         return Call(self.abi, tuple(arguments), tuple(regions), align, held)
 
-    def arrivals(self, state: State) -> Iterator[State]:
+    def arrivals(self, state: State, ranges: Ranges) -> Iterator[State]:
         """Yield what a state that comes to a cut may be an instance as."""
         yield state
 

@@ -32,6 +32,7 @@ class Lengths:
 
     def __post_init__(self) -> None:
         self.variables = Variables(self.names.terms)
+        self.names.terms.of_numbers.add(self.variable)
 
     @property
     def variable(self) -> str:

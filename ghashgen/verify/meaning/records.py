@@ -27,7 +27,7 @@ from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.text import ANSWER, DONE
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import Arrival, State
+from ghashgen.verify.rules.state import Arrival, Ranges, State
 
 MESSAGES, COUNT, RECORD = "messages", "count", "record"
 
@@ -184,15 +184,15 @@ class Records(Function):
             return {*arrival.state.memory.written[OTHER_WORDS]}
         return super().settled(arrival, region)
 
-    def arrivals(self, state: State) -> Iterator[State]:
+    def arrivals(self, state: State, ranges: Ranges) -> Iterator[State]:
         """Yield a state as it is; then turned to another window, before or behind its records."""
         yield state
-        now = state.ghosts[WINDOW]
-        first = self._first_left(state)
-        for window in sorted(WINDOWS, key=lambda size: size == now):
-            later = self.turned(state, first, window)
-            self.entering(later)
-            yield later
+        first, asked = self._first_left(state), [one.get(WINDOW) for one in ranges]
+        for window in WINDOWS:
+            if (window, window) in asked:
+                later = self.turned(state, first, window)
+                self.entering(later)
+                yield later
 
     def _first_left(self, state: State) -> Number:
         """Return the first record that is not done: all of the window are, or none is touched.
@@ -264,10 +264,13 @@ class Records(Function):
         for k, lanes in enumerate(m.vec):
             m.vec[k] = tuple(kept(lane, 128) for lane in lanes)
         cells = state.memory.written[STACK]
-        returns = {p.offset for p, _ in state.memory.returns}
+        slots: Any = [p.offset for p, _ in state.memory.returns]
+        returns = {slot + k for slot in slots for k in range(NUMBER_BYTES)}
         for at, (value, k) in cells.items():
-            if not any(0 <= at - slot < NUMBER_BYTES for slot in returns):  # type: ignore[operator]
-                cells[at] = known.setdefault(id(value), kept(value, 128)), k
+            if at not in returns:
+                if id(value) not in known:
+                    known[id(value)] = kept(value, 128)
+                cells[at] = known[id(value)], k
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))
 
     def end(self, state: State) -> None:

@@ -246,9 +246,10 @@ class Checker:
             Refutation: of the last way that was tried.
         """
         refused: Refutation | None = None
-        for one in self.meaning.arrivals(state):
-            for a in self.at[address]:
-                for numbers in a.sources.get(state.label, ()):
+        there = [a for a in self.at[address] if state.label in a.sources]
+        for one in self.meaning.arrivals(state, [a.unknowns for a in there]):
+            for a in there:
+                for numbers in a.sources[state.label]:
                     try:
                         self._instance(one, a, source, numbers)
                     except Refutation as error:

@@ -9,7 +9,7 @@ from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Value
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import Arrival, State
+from ghashgen.verify.rules.state import Arrival, Ranges, State
 
 
 class Meaning(Protocol):
@@ -32,8 +32,9 @@ class Meaning(Protocol):
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called where its numbers are these."""
 
-    def arrivals(self, state: State) -> Iterator[State]:
-        """Yield what a state that comes to a cut may be an instance as.
+    def arrivals(self, state: State, ranges: Ranges) -> Iterator[State]:
+        """Yield what a state that comes to a cut may be an instance as, given the ranges of the
+        unknowns of the assertions there.
 
         Raises:
             Refutation: there is no more of it.

@@ -3,7 +3,7 @@
 A ghost is a number or a name of the specification's, such as how many bytes have been hashed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,9 @@ from ghashgen.verify.machine.convention import floor_of
 from ghashgen.verify.machine.flags import Flag, Flags, Open
 from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.machine.memory import Memory
+
+Ranges = Sequence[Mapping[str, tuple[int, int]]]
+"""The least and the greatest values of unknowns, for each of some assertions."""
 
 
 @dataclass

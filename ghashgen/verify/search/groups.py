@@ -2,6 +2,7 @@
 
     next      before any record: four records are asked whether they are alike
     group     before a group: its messages are alike, so what is known of one is known of each
+    hash      where the texts of a group are written and nothing is hashed, for each place in it
     judge     before the tags of a group are compared, in `open_many`, for each place in it
     checks    behind a group: what is in registers depends on the context and on lengths alone
     one       before a message that is processed by itself
@@ -10,26 +11,30 @@ There is a group, and checks, for each number of blocks: the powers of H in regi
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.term import DATA, RAW, Term
 from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import GIVEN
 from ghashgen.verify.meaning.records import COUNT, PLACE, RECORD
 from ghashgen.verify.meaning.tag import TAG_LENGTH
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
+from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.message import Search
 
-NEXT, ONE, GROUP, CHECKS, JUDGE = "next", "one", "group", "checks", "judge"
+NEXT, ONE, GROUP, HASH, JUDGE, CHECKS = "next", "one", "group", "hash", "judge", "checks"
 
-ABOVE = {CHECKS: 1, NEXT: 0, GROUP: -1, JUDGE: -2, ONE: -1}
+ABOVE = {CHECKS: 1, NEXT: 0, GROUP: -1, HASH: -2, JUDGE: -3, ONE: -1}
 """What falls from cut to cut, beside the messages that are left."""
 
 SIZE, MOST_BLOCKS = 4, 4
@@ -94,33 +99,87 @@ class Groups:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{SIZE}", f"{RECORD}-{PLACE}"]
         one["from"] = {NEXT: [self.same], checks: [self.same]}
-        sources = self.judges(name, known) if search.answers else [name]
-        at, state = self.follow(*self.from_(sources[0], known | {PLACE: 0}), self.heads)
+        sources = self.hashes(name, known)
+        if search.answers:
+            sources = self.judges(sources, known)
+        at, state = self.follow(*self.from_(sources[0], known), self.heads)
         behind = self.assertions[checks] = search.begins(state, at, SIZE, BEHIND)
         behind["unknowns"] |= {"text": lengths, "more": [1, 16]}
         way = search.way(SIZE, SIZE) | {new: old for old, new in BEHIND.items()}
         behind["from"] = {source: [way] for source in sources}
         self.assertions[NEXT]["from"][checks] = [search.way(0, SIZE)]
 
-    def judges(self, group: str, known: dict[str, int]) -> list[str]:
-        """Add assertions before the tags of a group are compared; return their names."""
-        search, names, at = self.search, list[str](), 0
-        whole, is_right = self.assertions[group], search.meaning.answer.tag.is_right
+    def hashes(self, group: str, known: dict[str, int]) -> list[str]:
+        """Add assertions where the texts of a group are written; return their names."""
+        found = list[tuple[State, int]]()
         for index in range(SIZE):
-            state, address = self.from_(group, known | {PLACE: index})
-            at = at or self.compared(state.copy(), address)
-            _, state = self.follow(state, address, {at})
-            names.append(f"{JUDGE}{group[-1]}{'abcd'[index]}")
-            one = self.assertions[names[-1]] = search.begins(state, at, alike=SAME)
-            for name, place in registers(search.checker.target).items():
-                if place.file == "vec" and is_right(state, place.of(state.machine)):
-                    others = {f"v{place.index}.{k}": ["t", "other", k] for k in range(SIZE)}
-                    one["places"] |= others | {name: ["v", "tag"]}
-            one["unknowns"] |= {n: whole["unknowns"][n] for n in search.meaning.lengths}
-            one["unknowns"][PLACE] = [index, index]
-            one["ghosts"] |= {"iv": None, "x": None, "output": "length", "answer": {"tag": "tag"}}
-            one |= {"facts": whole["facts"], "from": {group: [self.same]}}
+            for state, at in self.walk(*self.from_(group, known | {PLACE: index})):
+                if self.is_written(state, at):
+                    found.append((state, at))
+                    break
+            else:
+                raise unsupported("search: no place in a group where its texts are written")
+        to = max(at for _, at in found)
+        return [
+            self.placed(HASH, group, *(one if one[1] == to else self.follow(*one, {to})[::-1]),
+                        {"mask": True})
+            for one in found
+        ]  # fmt: skip
+
+    def is_written(self, state: State, at: int) -> bool:
+        """Return whether the text is written, and all that is in vector registers has a name."""
+        text = self.search.meaning.text
+        if len(state.memory.written[text.out]) != state.ghosts["length"]:
+            return False
+        places = self.says(state, at)["places"]
+        return not any(v == "?" for place, v in places.items() if "+" not in place)
+
+    def judges(self, before: list[str], known: dict[str, int]) -> list[str]:
+        """Add assertions before the tags of a group are compared; return their names."""
+        at, names = self.compared(*self.from_(before[0], known)), list[str]()
+        ghosts: dict[str, Any] = {"x": None, "mask": False, "answer": {"tag": "tag"}}
+        for name in before:
+            _, state = self.follow(*self.from_(name, known), {at})
+            names.append(self.placed(JUDGE, name, state, at, ghosts))
         return names
+
+    def placed(self, kind: str, before: str, state: State, at: int, ghosts: dict[str, Any]) -> str:
+        """Add an assertion where a state comes, which follows a known place; return its name."""
+        earlier, index = self.assertions[before], state.ghosts[PLACE]
+        name = f"{kind}{before.removeprefix(GROUP).removeprefix(HASH)[0]}{'abcd'[index]}"
+        one = self.assertions[name] = self.says(state, at)
+        one["unknowns"] |= {n: earlier["unknowns"][n] for n in self.search.meaning.lengths}
+        one["unknowns"][PLACE] = [index, index]
+        one["ghosts"] |= {"iv": None, "output": "length"} | ghosts
+        one |= {"facts": earlier["facts"], "from": {before: [self.same]}}
+        return name
+
+    def says(self, state: State, at: int) -> dict[str, Any]:
+        """Return an assertion with names for what is in vector registers."""
+        one: dict[str, Any] = self.search.begins(state, at, alike=SAME)
+        for name, place in registers(self.search.checker.target).items():
+            if place.file == "vec" and one["places"].get(name) == "?":
+                one["places"][name] = self.said(state, place.of(state.machine))
+        return one
+
+    def said(self, state: State, value: Any) -> Any:
+        """Return a value that depends on messages: a block, E_K(J_0), a tag, or another's."""
+        meaning = self.search.meaning
+        meaning.entering(state)
+        others = [["t", "other", k] for k in range(SIZE)]
+        if (found := next((v for v in others if meaning.forgotten(value, v)), None)) is not None:
+            return found
+        if not isinstance(value, Term) or not value.deps & (DATA | RAW):
+            return "?"
+        (hashing,) = (p for p in meaning.parts if isinstance(p, Hashing) and p.name == "x")
+        letter, form = hashing.order[-1].letter, meaning.terms.try_form(meaning.canonical(value))
+        for at in range(0, state.ghosts["length"], BLOCK_BYTES):
+            if form == meaning.terms.try_form(meaning.value(["block", letter, at])):
+                return ["t", "block", letter, ["n", str(at)]]
+        (initial,) = (p for p in meaning.parts if isinstance(p, Initial))
+        if is_mask(meaning, initial, [state], [value]):
+            return ["t", "mask"]
+        return ["v", "tag"] if meaning.answer and meaning.answer.tag.is_right(state, value) else "?"
 
     def from_(self, name: str, known: dict[str, int]) -> tuple[State, int]:
         """Return the state of an assertion where some of its unknowns are these."""
@@ -130,22 +189,27 @@ class Groups:
         return state, address
 
     def compared(self, state: State, address: int) -> int:
-        """Return where a run, of the first message of a group, begins to read its given tag."""
-        checker, meaning, before = self.search.checker, self.search.meaning, address
-        meaning.entering(state)
-        while address not in self.heads:
-            vectors = [*state.machine.vec]
-            try:
-                following = checker.step(state, address)
-            except Fork as question:
-                state = state.each(question.cases)[-1]
-                meaning.entering(state)
-                continue
-            new = [a[0] for a, b in zip(state.machine.vec, vectors, strict=True) if a is not b]
+        """Return where a run begins to read the given tag of its message: where its address is."""
+        meaning, vectors = self.search.meaning, [*state.machine.vec]
+        before = last = address
+        for now, at in self.walk(state, address):
+            new = [a[0] for a, b in zip(now.machine.vec, vectors, strict=True) if a is not b]
             if any(isinstance(v, Term) and GIVEN in meaning.text.variables.of(v) for v in new):
                 return before
-            before, address = address, following
+            before, last, vectors = last, at, [*now.machine.vec]
         raise unsupported("search: no tags of a group that are compared")
+
+    def walk(self, state: State, address: int) -> Iterator[tuple[State, int]]:
+        """Yield a state of a group after each instruction, to the end of the group."""
+        self.search.meaning.entering(state)
+        while address not in self.heads:
+            try:
+                address = self.search.checker.step(state, address)
+            except Fork as question:
+                state = state.each(question.cases)[-1]
+                self.search.meaning.entering(state)
+            else:
+                yield state, address
 
     def follow(
         self, state: State, address: int, to: set[int] | frozenset[int], end: int = 0

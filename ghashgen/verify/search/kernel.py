@@ -77,7 +77,7 @@ def _whole(
 ) -> Iterator[dict[str, Any] | Refutation]:
     """Yield certificates with the assertions that there have to be."""
     if isinstance(meaning, Records):
-        yield Many(checker, spec.abi, True).run()
+        yield from Many(checker, spec.abi, True).certificates()
     elif any(isinstance(p, Hashing) and p.start for p in meaning.parts):
         yield from pieces(checker, spec.abi)
     elif all(isinstance(p, Hashing | Power) for p in meaning.parts):

@@ -6,7 +6,7 @@ many bytes, a block at such a place, a counter. Their numbers become sums of unk
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ghashgen.verify.core.linear import Case, Fork
@@ -209,8 +209,12 @@ class Merging:
         return True
 
 
-def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, Any] | None:
+def finer(
+    checker: Checker, where: Places, data: dict[str, Any], but: Collection[str] = ()
+) -> dict[str, Any] | None:
     """Return a certificate with more assertions between those that there are; None: there are none.
+
+    `but`: the names of those behind which, and before which, there are to be no more.
 
     Raises:
         Refutation: there are too many cases.
@@ -224,17 +228,21 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
         name: one | {"level": one["level"] * APART} for name, one in data["assertions"].items()
     }
     assertions = read_certificate({"assertions": spread})
-    ends = {checker.entry + a.at: name for name, a in assertions.items()}
+    ends: dict[int, list[str]] = {}
+    for name, a in assertions.items():
+        ends.setdefault(checker.entry + a.at, []).append(name)
     merging = Merging(checker, where)
 
     def starts() -> list[tuple[State, int]]:
         begins = [(state, checker.entry) for state in checker.entries()]
-        return begins + [(begun(checker, a), checker.entry + a.at) for a in assertions.values()]
+        own = [a for name, a in assertions.items() if name not in but]
+        return begins + [(begun(checker, a), checker.entry + a.at) for a in own]
 
     arrived = merging.run(starts, frozenset(ends))
     for at, state in arrived:
-        if state.label in merging.found:
-            lead(checker, state, spread[ends[at]])
+        for name in ends[at] if state.label in merging.found else ():
+            if name not in but:
+                lead(checker, state, spread[name])
     if not merging.found:
         return None
     return {"assertions": levelled(spread | merging.found, merging.found, TOP)}

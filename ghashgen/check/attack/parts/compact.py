@@ -11,7 +11,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -127,16 +127,13 @@ def _certificate(data: bytes, spec: Any, function: Any, folder: Path) -> Any:
     return found
 
 
-@lru_cache(maxsize=16)
-def _traced(kernel: GcmKernel, abi: str, folder: Path) -> Mapping[str, Traced]:
-    """Return each function of a right object with its certificate, whose runs are known."""
+@lru_cache(maxsize=64)
+def _traced(kernel: GcmKernel, abi: str, folder: Path, symbol: str) -> Traced:
+    """Return a function of a right object with its certificate, whose runs are known."""
     one = ready(kernel, abi, folder)
-    data = one.jumping.obj.data
-    image = load_image(data)
-    return {
-        symbol: Traced(image, one.spec, f, _certificate(data, one.spec, f, folder))
-        for symbol, f in one.functions.items()
-    }
+    data, function = one.jumping.obj.data, one.functions[symbol]
+    certificate = _certificate(data, one.spec, function, folder)
+    return Traced(load_image(data), one.spec, function, certificate)
 
 
 def _changes(one: Ready, task: Task, seed: int, rng: random.Random) -> Iterator[Change]:
@@ -159,7 +156,7 @@ class _Attempt:
 
     def __init__(self, options: Options, number: int, one: Ready, rng: random.Random) -> None:
         self.options, self.number, self.one, self.rng = options, number, one, rng
-        self.traced = _traced(one.built.kernel, one.built.abi, options.folder)
+        self.traced = partial(_traced, one.built.kernel, one.built.abi, options.folder)
         self.refused: Counter[str] = Counter()
         self.late = 0
         self.right: dict[str, list[Change]] = defaultdict(list)
@@ -207,7 +204,7 @@ class _Attempt:
         changed = frozenset(self.one.begins + place for place in at)
 
         def ask() -> Refutation | None:
-            return self.traced[symbol].refuted(load_image(mutant.data), said, changed)
+            return self.traced(symbol).refuted(load_image(mutant.data), said, changed)
 
         return judged(ask, _SECONDS)
 
@@ -215,7 +212,7 @@ class _Attempt:
         """Ask the rules about one change; return the functions that no certificate proves."""
         refused = []
         for symbol in self.one.jumping.touched(change):
-            right = self.traced[symbol].certificate
+            right = self.traced(symbol).certificate
             lies = [json.loads(json.dumps(lied(self.rng, right)))]
             lies *= self.rng.random() < _LIES and lies != [right]
             accepted = [
@@ -248,7 +245,7 @@ class _Attempt:
     def layer(self, symbol: str, changes: list[Change]) -> list[Change]:
         """Take changes out of a list, and return them: they are accepted together, too."""
         taken = _apart(changes)
-        right = self.traced[symbol].certificate
+        right = self.traced(symbol).certificate
         while len(taken) > 1 and self.judge(symbol, taken, right) != Verdict():
             # One change may lead to where another one leads back.
             half = len(taken) // 2
@@ -272,7 +269,7 @@ class _Attempt:
             return total
         if ran.not_run:
             return total + Outcome(not_run={ran.not_run: 1})
-        said = said or self.traced[symbol].certificate
+        said = said or self.traced(symbol).certificate
         wrong = f"accepted, and wrong when run ({ran.how}): {ran.wrong}"
         return total + self.finding(symbol, changes, said, wrong)
 

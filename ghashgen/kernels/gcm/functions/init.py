@@ -43,7 +43,9 @@ def _of_one(b: Builder, kernel: GcmKernel) -> None:
         else:
             state = b.aes_last(state, k, "H = E_K(0)")
     assert state is not None
-    fill(b, kernel.hash, context, to_register(b, kernel.hash, state, "H"))
+    H = to_register(b, kernel.hash, state, "H")
+    with b.once():
+        fill(b, kernel.hash, context, H)
 
 
 def _of_any(b: Builder, kernel: GcmKernel) -> None:

@@ -31,7 +31,10 @@ SWAPPED = b"".join(swapped_mask(count).to_bytes(8, "little") for count in range(
 def differing_lengths(
     b: Builder, record: VReg, which: Sequence[int], words_of: Sequence[tuple[str, VReg]]
 ) -> VReg:
-    """Record a number that is 0 only if some messages have the lengths in these registers."""
+    """Record a number that is 0 only if some messages have the lengths in these registers.
+
+    It needs one branch. A proof does not follow it: kernels that are proved have `apart._alike`.
+    """
     differs = b.gpr("gpr_const", 0)
     for i in which:
         for word, register in words_of:

@@ -66,7 +66,11 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
 
 
 def _alike(b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str) -> None:
-    """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not."""
+    """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not.
+
+    Each length is compared by a branch: a proof follows branches, and no OR of differences, as
+    `alike.differing_lengths` records.
+    """
     for i in ALL:
         b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
         if not encrypts:

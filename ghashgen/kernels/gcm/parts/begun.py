@@ -1,9 +1,8 @@
 """A begun block: a piece of 1 to 15 bytes at some place in it.
 
 A byte shuffle moves the bytes of a piece to their place in the block. The opposite shuffle moves
-the keystream's bytes back. The shuffles are POSITIONS - p and POSITIONS + p in every byte. Indices
-outside the block have the top bit set, which makes a zero. No sum of two bytes reaches 256, so the
-bytes can be added as words.
+the keystream's bytes back. Their orders are read from a table, at an address that depends on the
+place.
 """
 
 from collections.abc import Callable
@@ -11,13 +10,10 @@ from collections.abc import Callable
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.bytes.exact import Exact, load_few
+from ghashgen.kernels.bytes.exact import Exact, load_few, turned
 from ghashgen.kernels.bytes.load import load_partial
-from ghashgen.kernels.bytes.store import POSITIONS, first_bytes, store_partial
+from ghashgen.kernels.bytes.store import first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-
-TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
-"""The top bit of every byte."""
 
 
 def load_piece(b: Builder, kernel: GcmKernel, source: VReg, count: VReg) -> VReg:
@@ -54,18 +50,11 @@ def crypt_piece(
 
 def moved_up(b: Builder, value: VReg, place: VReg) -> VReg:
     """Record a block moved up by `place` (0..15) bytes, zeros below."""
-    down = b.gpr("gpr_minus", b.gpr("gpr_const", 0x80), place, note="128 - p")
-    order = b.xor(_positions(b, down), b.const(TOP_BITS, "top_bits"), "j - p, or a zero")
+    order = Mem(base=b.gpr("gpr_minus", turned(b), place), disp=BLOCK_BYTES)
     return b.shuffle_bytes(value, order, "in its place")
 
 
 def moved_down(b: Builder, value: VReg, place: VReg) -> VReg:
     """Record a block moved down by `place` (0..15) bytes, zeros above."""
-    up = b.gpr("gpr_add", place, 0x80 - BLOCK_BYTES, note="112 + p")
-    return b.shuffle_bytes(value, _positions(b, up), "from its place on")
-
-
-def _positions(b: Builder, added: VReg) -> VReg:
-    """Record the numbers 0 to 15 as bytes, each plus `added`."""
-    spread = b.shuffle_bytes(b.from_gpr(added), b.zero("zeros"), "in every byte")
-    return b.add32(spread, b.const(POSITIONS, "positions"), "byte j: j and that")
+    order = Mem(base=turned(b), index=place, disp=BLOCK_BYTES)
+    return b.shuffle_bytes(value, order, "from its place on")

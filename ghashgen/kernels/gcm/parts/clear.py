@@ -24,7 +24,7 @@ def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
     for size in PIECES:
         label = f"cleared_{size}"
         b.branch("equal", b.gpr("gpr_and", length, size), 0, label)
-        b.store_part(f"store{8 * size}", Mem(base=out), zeros, "zeros")
+        b.emit(f"store{8 * size}", Mem(base=out), zeros, note="zeros")
         if size > 1:
             b.assign(out, b.gpr("gpr_add", out, size))
         b.label(label)

@@ -1,7 +1,8 @@
 """A message's next piece, of any number of bytes: AAD or text.
 
     1. the bytes that a begun block still takes; if it is full then, or if AAD ends, X = X·H
-    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them
+    2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them; a few of
+       text on paths of their own (`several`)
     3. the bytes of a new partial block; for text, its keystream stays in the state
 
 A piece that ends inside a begun block costs no product and no AES.
@@ -14,12 +15,13 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys, rounds
-from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.aes.counters import Counters, next_block
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.begun import crypt_piece, load_piece, moved_down, moved_up
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.lengths import MOST_OTHERS, MOST_TEXT
 from ghashgen.kernels.gcm.parts.params import DONE, MISPLACED, REFUSED
+from ghashgen.kernels.gcm.parts.several import Several, most_bytes
 from ghashgen.kernels.gcm.parts.stream import (
     AAD_LENGTH,
     ASSOCIATED,
@@ -68,12 +70,13 @@ class Piece:
         with b.part("filling"):
             C = take(count)
         self.add(moved_up(b, C, place))
-        self._advance(count)
+        self.advance(count)
         b.assign(self.length, b.gpr("gpr_minus", self.length, count))
         filled = b.gpr("gpr_address", Mem(base=place, index=count), note="bytes of the block")
         b.branch("not_equal", filled, BLOCK_BYTES, ended)
 
-    def _advance(self, count: VReg) -> None:
+    def advance(self, count: VReg) -> None:
+        """Advance the pointers by `count` bytes."""
         b = self.stream.b
         for pointer in (self.source, self.out):
             if pointer is not None:
@@ -163,25 +166,35 @@ def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
     b, kernel, context = stream.b, stream.kernel, stream.context
     assert piece.out is not None
     whole, begins = piece.split()
-    counters = Counters.at(b, kernel, stream.at(COUNTER))
+    N = b.variable(b.load(stream.at(COUNTER), "counter block"), "N")
+
     b.branch("equal", whole, 0, "begins")
+    b.branch("not_below", whole, most_bytes(kernel) + 1, "many")
+    with b.part("several"):
+        Several(stream, X, N, piece.source, piece.out, whole, encrypts).record()
+    b.branch("equal", begins, 0, "counted")
+    piece.advance(whole)
+    b.emit("jump", Label("begins"))
+    b.label("many")
+    counters = Counters.at(b, kernel, stream.at(COUNTER))
     given = (piece.source, piece.out, whole)
     text = Text.at_entry(b, kernel, context, counters, *given, whole=True)
     with b.part("whole"):
         (encrypt_text if encrypts else decrypt_text)(text, X, "done")
+    b.assign(N, counters.partial(1))
     b.branch("equal", begins, 0, "counted")
     b.label("begins")
 
     def keystream() -> VReg:
         keys = RoundKeys(b, kernel, context)
-        (state,) = rounds(b, keys, [counters.partial(1)])
+        (state,) = rounds(b, keys, [N])
+        b.assign(N, next_block(b, N))
         E = b.aes_last(state, keys.last(1), "its keystream")
         b.store(stream.at(KEYSTREAM), E, "kept")
-        counters.skip(1)
         return E
 
     with b.part("begun"):
         text_of = (piece.source, piece.out, begins)
         piece.add(crypt_piece(b, kernel, text_of, keystream, encrypts))
     b.label("counted")
-    counters.store(stream.at(COUNTER))
+    b.store(stream.at(COUNTER), N, "counter block")

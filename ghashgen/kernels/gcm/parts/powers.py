@@ -3,15 +3,14 @@
 A product takes the table entries of one factor, and the other factor as it is. So V_i
 (`kernels.hash.functions.init`) is B_kL·V_(i-k), where V_(i-k), whose entries are known, is the key,
 and the newest power, lane 0 of V_k, is the data. Products that do not depend on the key are
-computed once. V_2 waits for no entries: it is a product of 256 bits. Code that waits for a product
-comes a turn later.
+computed once (`Builder.once`). V_2 waits for no entries: it is a product of 256 bits. Code that
+waits for a product comes a turn later.
 """
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.ops.protocol import HI_HI, HI_LO, LO_HI, LO_LO
 from ghashgen.algebra.schemes.fold import fold, fold_onto
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.once import Once
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.hash.functions.init import STRIDE, Table
 from ghashgen.kernels.hash.kernel import Kernel
@@ -21,7 +20,6 @@ from ghashgen.kernels.hash.parts.keys import Key, key_of, key_operand, times
 
 def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
     """Record the table of H, given in register form."""
-    b = Once(b)
     lanes = kernel.lane_count
     count = kernel.layout.top // lanes
     writer = _Straight(b, kernel)

@@ -200,5 +200,5 @@ class _StackSwap:
         memory = Mem(base=self.source, disp=2 * BLOCK_BYTES * pair)
         raw = b.load(memory, f"blocks {2 * pair + 1} and {2 * pair + 2}", 2)
         swapped = to_register(b, self.kernel, raw, "both swapped")
-        b.store_high(Slot(pair), swapped, "the upper one, to be read back")
+        b.emit("store_high", Slot(pair), swapped, note="the upper one, to be read back")
         self.low[pair] = b.first_lane(swapped)

@@ -3,7 +3,17 @@
 from ghashgen.lab.bench.contest import Contest
 from ghashgen.lab.bench.interface import MESSAGES
 from ghashgen.lab.bench.peers import GCM_PEERS
-from ghashgen.records.core import IMIX, PIECES, SEAL_EDGES, SEAL_MODES, SEAL_PLACES, TEXT, beside
+from ghashgen.records.core import (
+    IMIX,
+    IMIX_BURSTS,
+    PIECES,
+    SEAL_BURSTS,
+    SEAL_EDGES,
+    SEAL_MODES,
+    SEAL_PLACES,
+    TEXT,
+    beside,
+)
 from ghashgen.records.records import folder_of
 
 CONTEST = Contest(
@@ -11,6 +21,7 @@ CONTEST = Contest(
     result="AES-GCM",
     default_modes=(
         *(*SEAL_MODES, IMIX, TEXT, *PIECES, "init", "init-throughput"),
+        *(*SEAL_BURSTS, *IMIX_BURSTS),
         *beside(SEAL_EDGES),
     ),
     other_modes=SEAL_PLACES,

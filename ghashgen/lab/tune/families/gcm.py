@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
-from ghashgen.choice.families.gcm import IN_PIECES, QUESTION
+from ghashgen.choice.families.gcm import BURSTS, IN_PIECES, QUESTION
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.lab.bench.families.gcm import CONTEST
 from ghashgen.lab.tune.calls import Made
@@ -16,11 +16,11 @@ from ghashgen.run.emulate import CallResult
 
 GOAL = Goal(
     CONTEST,
-    uses=tuple(use for use in QUESTION.dispatched if use != IN_PIECES),
-    fixed={"wipe": False, "messages": True, "streams": False},
+    uses=tuple(use for use in QUESTION.dispatched if use not in (IN_PIECES, BURSTS)),
+    fixed={"wipe": False, "messages": True, "streams": False, "many": "none"},
     whole={"blocks": tuple(range(1, MAX_BLOCKS + 1)), "short": (False, True)},
 )
-"""Kernels for each use but messages in pieces."""
+"""Kernels for each use but messages in pieces and bursts."""
 
 SEAL, OPEN, *_ = SEAL_MODES
 
