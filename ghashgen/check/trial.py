@@ -277,7 +277,7 @@ def _add_counters(
             (folder / name).write_text(text, encoding="utf-8")
         return
     count = order.target.syntax.tally
-    label = re.compile(rf"^({'|'.join(sorted(symbols))}):$", re.MULTILINE)
+    label = re.compile(f"^{trial.entry.format('|'.join(sorted(symbols)))}$", re.MULTILINE)
     for artefact in prepared.artefacts:
         path = folder / order.host.place(artefact.file)
         text, number = label.subn(

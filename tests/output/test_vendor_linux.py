@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,12 +16,13 @@ from helpers.vendor_calls import vendor
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
 from ghashgen.algebra.field.gf128 import X_INVERSE, mul
+from ghashgen.arch.elf import GLOBAL, read_elf
 from ghashgen.arch.objects import read_object
 from ghashgen.check import vendoring
 from ghashgen.check.validation import pyca
 from ghashgen.kernels.target import target
 from ghashgen.output.folder import write
-from ghashgen.output.hosts.linux import ASSEMBLY, GLUE
+from ghashgen.output.hosts.linux import ASSEMBLY, GLUE, TRIAL
 from ghashgen.output.hosts.registry import hosts
 
 NEEDS = ("avx512bw", "avx512dq", "avx512vl", "vaes", "vpclmulqdq")
@@ -50,7 +52,11 @@ def test_the_assembly_in_linuxs_style_is_the_same_code(made: tuple[Path, bytes])
     assert found.code == code
     assert len(found.functions) == 5
     for name in found.functions:
-        assert text.count(f"SYM_FUNC_START({name})") == text.count(f"SYM_FUNC_END({name})") == 1
+        begin = f"SYM_START({name}, SYM_L_GLOBAL, SYM_A_NONE)"
+        assert text.count(begin) == text.count(f"SYM_FUNC_END({name})") == 1
+    # Where a trial puts its counters.
+    entries = re.findall(f"(?m)^{TRIAL.entry.format('|'.join(found.functions))}$", text)
+    assert {*entries} == {*found.functions}
     assert "    ret" not in text
     assert text.count("    RET") == 10
 
@@ -59,6 +65,32 @@ def built(folder: Path) -> ctypes.CDLL:
     words = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", ASSEMBLY, GLUE]
     subprocess.run([*words, "-o", "both.so"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "both.so"))
+
+
+@pytest.mark.parametrize(("version", "name"), [("6,12,0", "avx10_512"), ("6,19,0", "avx512")])
+def test_the_c_file_has_the_names_of_the_kernel(
+    made: tuple[Path, bytes], tmp_path: Path, version: str, name: str
+) -> None:
+    """What it takes of the kernel's headers is here by the C library's."""
+    (tmp_path / "linux").mkdir()
+    numbers = "#define KERNEL_VERSION(a, b, c) ((a) * 65536 + (b) * 256 + (c))\n"
+    for header, text in (
+        ("string", "#include <string.h>\n"),
+        ("types", "#include <stdbool.h>\n#include <stdint.h>\n#include <stddef.h>\n"),
+        ("version", f"{numbers}#define LINUX_VERSION_CODE KERNEL_VERSION({version})\n"),
+    ):
+        (tmp_path / "linux" / f"{header}.h").write_text(text, encoding="utf-8")
+    out = tmp_path / "glue.o"
+    words = ["cc", "-D__KERNEL__", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}"]
+    subprocess.run([*words, "-c", made[0] / GLUE, "-o", out], check=True)
+    symbols = read_elf(out.read_bytes()).symbols
+    defined = {each.name for each in symbols if each.binding == GLOBAL and each.section}
+    updates = {f"aes_gcm_{way}_update_vaes_{name}" for way in ("enc", "dec")}
+    assert updates < defined
+    ways = "precompute", "enc_update", "dec_update"
+    shorter = {f"aes_gcm_{way}_vaes_avx10_256" for way in ways}
+    assert defined & shorter == (shorter if name == "avx10_512" else set())
+    assert len(defined) == (9 if name == "avx10_512" else 6)
 
 
 @pytest.mark.cpu(AS_FOUND)

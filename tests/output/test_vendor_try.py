@@ -235,4 +235,4 @@ def test_every_trial_names_templates_and_edits_of_its_host() -> None:
         assert each.package or each.marks or each.configure != "true"
         for template in each.files.values():
             environment().get_template(template)
-        assert all(each.folder in edit.line for edit in each.edits)
+        assert all(Path(each.folder).name in edit.line for edit in each.edits)

@@ -7,6 +7,7 @@ from typing import Any
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.output.hosts import plain
 from ghashgen.output.hosts.core import Wanted
+from ghashgen.output.hosts.trial import Trial
 from ghashgen.output.vectors import MOST, vectors
 
 _FAMILY = "gcm"
@@ -24,6 +25,40 @@ def wanted(**instead: Any) -> Wanted:
     return Wanted(_FAMILY, "mixed", keys, frozenset({"seal", "open"}), instead)
 
 
+_MAKE = "make -C ghashgen -f ghashgen.mk"
+
+TRIAL = Trial(
+    files={
+        "measure.c": "hosts/c/measure.c.j2",
+        "evp.c": "hosts/openssl_asm/measure.c.j2",
+    },
+    programs={
+        "cc": "gcc",
+        "nasm": "nasm",
+        "ar": "binutils",
+        "make": "make",
+        "cmake": "cmake",
+        "meson": "meson",
+        "ninja": "ninja-build",
+        "openssl": "libssl-dev openssl",
+    },
+    configure="cmake -S ghashgen -B cmake -G Ninja && meson setup meson ghashgen",
+    make=f"cmake --build cmake && ninja -C meson && {_MAKE} && "
+    "cc -O2 -Ighashgen measure.c ghashgen/libghashgen.a -o measure && "
+    "cc -O2 evp.c -lcrypto -o evp",
+    version="cc --version | head -1 && openssl version",
+    tests=(
+        "ctest --test-dir cmake --verbose",
+        "meson test -C meson --verbose",
+        f"{_MAKE} test",
+    ),
+    passed=r".*\d+ messages sealed, opened, and refused with a wrong tag",
+    watched=f"{_MAKE} test",
+    objects="ghashgen/libghashgen.a",
+    timed="./measure",
+    rivals={"OpenSSL": "./evp"},
+)
+
 HOST = replace(
     plain.HOST,
     name="c",
@@ -38,5 +73,6 @@ HOST = replace(
     ),
     gets="AES-GCM by ghashgen_gcm_dispatch.h: set up a key, seal, open, wipe",
     wanted=wanted(),
+    trial=TRIAL,
     values=_values,
 )

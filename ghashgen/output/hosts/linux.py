@@ -8,6 +8,7 @@ from ghashgen.kernels.given.interfaces.linux import INTERFACE, TABLE_AT
 from ghashgen.kernels.given.kernel import GivenKernel
 from ghashgen.output.hosts import boringssl
 from ghashgen.output.hosts.core import Wanted
+from ghashgen.output.hosts.trial import Edit, Trial
 from ghashgen.support.templates import environment
 
 ASSEMBLY, GLUE = "aes-gcm-vaes-avx512.S", "aes-gcm-ghashgen.c"
@@ -18,8 +19,11 @@ _RETURN = re.compile(r"^    ret\b", re.M)
 
 
 def styled(text: str) -> str:
-    """Write a kernel's functions and returns by the macros of Linux, which the file has too."""
-    text = _BEGIN.sub(r"\2SYM_FUNC_START(\1)", text)
+    """Write a kernel's functions and returns by the macros of Linux, which the file has too.
+
+    Not by SYM_FUNC_START: that adds an ENDBR64 where the kernel is built for IBT, and ours has one.
+    """
+    text = _BEGIN.sub(r"\2SYM_START(\1, SYM_L_GLOBAL, SYM_A_NONE)", text)
     text = _RETURN.sub("    RET", _END.sub(r"SYM_FUNC_END(\1)", text))
     banner, _, rest = text.partition("\n\n")
     macros = environment().get_template("hosts/linux/macros.S.j2").render()
@@ -31,14 +35,53 @@ def _place(file: str) -> str:
     return ASSEMBLY if path.suffix == ".S" else path.name
 
 
+_IN = "arch/x86/crypto"
+_BEFORE = "aes-gcm-avx10-x86_64"
+"""The file that ours replaces, as Linux before 6.19 calls it."""
+
+TRIAL = Trial(
+    package="linux-6.12",
+    marks=(f"{_IN}/{_BEFORE}.S", "crypto/testmgr.h", "scripts/kconfig/merge_config.sh"),
+    folder=f"{_IN}/ghashgen",
+    edits=(
+        Edit(
+            f"{_IN}/Makefile",
+            f"+= {_BEFORE}.o",
+            f"aesni-intel-$(CONFIG_64BIT) += ghashgen/{PurePosixPath(GLUE).stem}.o",
+        ),
+    ),
+    files={
+        "trial.config": "hosts/linux/trial.config.j2",
+        "measure.c": "hosts/linux/measure.c.j2",
+    },
+    programs={"make": "make", "gcc": "gcc", "flex": "flex", "bison": "bison", "bc": "bc"},
+    # The vectors are in a header that only the kernel can include.
+    configure="sed -n '/ aes_gcm_tv_template\\[\\] = {/,/^};/p' crypto/testmgr.h > vectors.h && "
+    "make tinyconfig && scripts/kconfig/merge_config.sh -m .config trial.config && "
+    "make olddefconfig && ! grep -vxF -f .config trial.config",
+    make=f"if test -d {_IN}/ghashgen; then cp {_IN}/ghashgen/{ASSEMBLY} {_IN}/{_BEFORE}.S; fi && "
+    f"make -j2 {_IN}/ && gcc -O2 -static -no-pie measure.c {_IN}/aesni-intel_asm.o "
+    f"{_IN}/{_BEFORE}.o $(find {_IN}/ghashgen -name '*ghashgen.o' -o -name counts.c) -o measure",
+    version="echo Linux $(make -s kernelversion), its objects linked to a program",
+    replaces=True,
+    tests=("./measure",),
+    passed=r"\d+ vectors of the kernel's self-tests agree",
+    watched="./measure",
+    objects=f"{_IN}/{_BEFORE}.o",
+    timed="./measure",
+    rivals={"Linux": "./measure"},
+    counts_in="counts.c",
+    entry=r"SYM_START\(({}), .*",
+)
+
 HOST = replace(
     boringssl.HOST,
     name="linux",
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
     place=_place,
     build=lambda files, target: (
-        f"cp {ASSEMBLY} {GLUE} ..",
-        "make -C ../../../.. M=arch/x86/crypto",
+        f"cp {ASSEMBLY} ..",
+        "make -C ../../../.. arch/x86/crypto/",
     ),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),
@@ -53,5 +96,5 @@ HOST = replace(
         made=lambda: (GivenKernel("linux", "avx512", "schoolbook", "clmul2", 16),),
     ),
     values=lambda kernels: {"table_at": TABLE_AT},
-    trial=None,
+    trial=TRIAL,
 )

@@ -56,6 +56,8 @@ class Trial:
     """Whether our kernels take the place of the host's own code, which is then built apart."""
     counts_in: str = "{library}_gcm_dispatch.c"
     """The C file of our folder that gets the counters when calls are counted, or a new one."""
+    entry: str = "({}):"
+    """Pattern of the line where one of some functions begins; {} stands for their names."""
     counting: (
         Callable[[Sequence[Artefact], Mapping[str, str], Sequence[str], Path], Mapping[str, str]]
         | None
