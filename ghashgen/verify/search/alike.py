@@ -7,7 +7,8 @@
 
 AES-GCM with a longer key has more rounds, and else the same assertions at the same instructions.
 They are found again by counting from marks: targets of jumps, and instructions that use general
-registers alone. If nothing but the count differs, the certificate is accepted.
+registers alone. A place among constants is found again by the first instruction that refers there.
+If nothing but these differs, the certificate is accepted.
 """
 
 import re
@@ -16,7 +17,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.image import SECTION, Image
 from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
@@ -26,6 +27,9 @@ PLACED = re.compile(r"\b(short |near |[0-9][0-9A-Fa-f]*h?\b)")
 
 IDLE = re.compile(r"nop|xchg ax,ax")
 """Instructions that only take up room."""
+
+CONSTANT = re.compile(r"(?:^|[+-])\d+$")
+"""The constant of a number as certificates write it; no match if it is 0 beside unknowns."""
 
 BETWEEN = 1 << 16
 """More instructions than there are around a mark."""
@@ -45,6 +49,10 @@ class Alike:
                 texts[at] = ""
         self.marks = [k for k, at in enumerate(self.all) if texts[at] or k in targets]
         """The numbers of these instructions among all."""
+        places = [image.operands[at] for at in self.all if at in image.operands]
+        data = [(p.region, p.offset) for p in places if p.region.startswith(SECTION)]
+        self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
+        """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
         words = [function.operation, spec.abi, str(spec.wipe), *kinds]
         words += [PLACED.sub("", texts[self.all[k]]) for k in self.marks]
@@ -58,7 +66,12 @@ class Alike:
             mark = min(range(len(self.marks)), key=lambda one: abs(self.marks[one] - k))
             return mark * BETWEEN + k - self.marks[mark] + BETWEEN // 2
 
-        return _moved(certificate, lift)
+        def lift_data(region: str, at: int) -> tuple[str, int]:
+            below = [(o, k) for k, (r, o) in enumerate(self.data) if r == region and o <= at]
+            offset, k = max(below)
+            return f"{SECTION}{k}", at - offset
+
+        return _moved(certificate, lift, lift_data)
 
     def placed(self, lifted: Any) -> Any:
         """Return a certificate with its addresses in this function."""
@@ -68,18 +81,30 @@ class Alike:
             k = self.marks[mark] + behind - BETWEEN // 2
             return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
 
-        return _moved(lifted, place)
+        def place_data(region: str, at: int) -> tuple[str, int]:
+            name, offset = self.data[int(region.removeprefix(SECTION))]
+            return name, offset + at
+
+        return _moved(lifted, place, place_data)
 
     def _rank(self, at: int) -> int:
         """Return the number of the first instruction from an address on that does something."""
         return bisect_left(self.all, at)
 
 
-def _moved(certificate: Any, to: Callable[[int], int]) -> Any:
-    """Return a certificate with other addresses."""
-    if isinstance(certificate, Mapping):
-        return {
-            key: to(v) if key == "at" and isinstance(v, int) else _moved(v, to)
-            for key, v in certificate.items()
-        }
+def _moved(
+    certificate: Any, to: Callable[[int], int], data: Callable[[str, int], tuple[str, int]]
+) -> Any:
+    """Return a certificate with other addresses, of code and of constants."""
+    match certificate:
+        case Mapping():
+            return {
+                key: to(v) if key == "at" and isinstance(v, int) else _moved(v, to, data)
+                for key, v in certificate.items()
+            }
+        case ["p", str(region), str(number)] if region.startswith(SECTION):
+            found = CONSTANT.search(number)
+            rest = number[: found.start()] if found else number
+            name, at = data(region, int(found[0]) if found else 0)
+            return ["p", name, f"{rest}{at:+d}" if rest and at else rest or str(at)]
     return certificate
