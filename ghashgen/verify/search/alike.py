@@ -54,7 +54,7 @@ class Alike:
         self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
         """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
-        words = [function.operation, spec.abi, str(spec.wipe), *kinds]
+        words = [function.operation, spec.abi, str(spec.wipe), str(len(self.data)), *kinds]
         words += [PLACED.sub("", texts[self.all[k]]) for k in self.marks]
         self.name = sha256("\n".join(words).encode()).hexdigest()
 
@@ -67,8 +67,10 @@ class Alike:
             return mark * BETWEEN + k - self.marks[mark] + BETWEEN // 2
 
         def lift_data(region: str, at: int) -> tuple[str, int]:
-            below = [(o, k) for k, (r, o) in enumerate(self.data) if r == region and o <= at]
-            offset, k = max(below)
+            there = [(k, o) for k, (r, o) in enumerate(self.data) if r == region]
+            if not there:
+                return region, at
+            k, offset = min(there, key=lambda one: abs(at - one[1]))
             return f"{SECTION}{k}", at - offset
 
         return _moved(certificate, lift, lift_data)
@@ -82,7 +84,8 @@ class Alike:
             return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
 
         def place_data(region: str, at: int) -> tuple[str, int]:
-            name, offset = self.data[int(region.removeprefix(SECTION))]
+            number = region.removeprefix(SECTION)
+            name, offset = self.data[int(number)] if number.isdecimal() else (region, 0)
             return name, offset + at
 
         return _moved(lifted, place, place_data)
