@@ -77,7 +77,10 @@ def expected(kernel: Point) -> tuple[str, ...]:
     if isinstance(kernel, CtrKernel):
         return tuple(sorted(OF_CTR[kernel.isa]))
     if isinstance(kernel, GcmKernel):
-        return tuple(sorted({*expected(kernel.hash), *WITH_AES[kernel.isa]}))
+        # Masks of lengths; and pieces of two blocks, in registers of just that width.
+        more = {"bmi2"} if kernel.many == "alike" else set()
+        more |= {"avx2"} if kernel.isa == "avx512" and kernel.streams else set()
+        return tuple(sorted({*expected(kernel.hash), *WITH_AES[kernel.isa], *more}))
     assert isinstance(kernel, Kernel)
     isa, wide = kernel.instruction_set, 128 * kernel.lane_count
     if kernel.op == "polyval":

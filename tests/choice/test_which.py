@@ -99,7 +99,8 @@ def test_the_page_of_results_names_what_is_taken() -> None:
     checked = 0
     for one, key, size in asked("gcm"):
         part = page.partition(f"\n## Speed of AES-GCM on {one.record.title}\n")[2]
-        rows = re.findall(rf"\| {key} \| (\d+)(?:–(\d+))? \| `(\w+)`", part.partition("\n## ")[0])
+        single = part.partition("\n## ")[0].partition("one by one")[0]
+        rows = re.findall(rf"\| {key} \| (\d+)(?:–(\d+))? \| `(\w+)`", single)
         named = {name for low, high, name in rows if int(low) <= size <= int(high or low)}
         assert named == {one.takes(size, "seal", key)}, (one.record.title, key, size)
         checked += 1
@@ -193,7 +194,7 @@ def ask(*arguments: str) -> Result:
         (("--cpu", "zen5"), 1),
         (("--cpu", "zen4", "--key", "128"), 0),
         (("--cpu", "Cascade Lake"), 0),
-        (("--cpu", "haswell", "--key", "128"), 0),
+        (("--cpu", "haswell", "--key", "128"), 1),
     ],
 )
 def test_a_stale_record_is_said_once_and_only_where_it_was_asked(

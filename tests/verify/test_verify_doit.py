@@ -83,7 +83,8 @@ def test_no_row_off_the_list_meets_a_secret() -> None:
 
 
 def test_what_kernels_use_is_listed_or_public() -> None:
-    assert emitted() - dataflow.listed() - dataflow.no_operands() == set()
+    # BZHI makes masks of lengths: the prover refuses it with secrets.
+    assert emitted() - dataflow.listed() - dataflow.no_operands() == {"bzhi"} <= EXCLUDED
     written = {row.mnemonic for isa in isas(DEFAULT).values() for row in isa.written.values()}
     # Groups of many messages need them: BZHI for lengths, the other where there is no proof.
     trial = {"bzhi", "vpcmpuq"}
