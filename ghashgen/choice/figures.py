@@ -29,7 +29,7 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
     )
 
 
-def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
+def changed_since(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
     """Return in a line which records have figures of other code; "" if none.
 
     The kernels are of the records' family. Figures never count for kernels of another back end, and

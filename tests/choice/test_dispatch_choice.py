@@ -30,7 +30,7 @@ from ghashgen.choice.candidate import (
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.families.hash import LASTING, ONCE, SEGMENTS
-from ghashgen.choice.figures import left_out, of_other_code
+from ghashgen.choice.figures import changed_since, of_other_code
 from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import TIE, cover, level
 from ghashgen.kernels.hash.preference import PREFERENCE
@@ -295,7 +295,7 @@ def test_a_record_of_other_code_does_not_decide(digest: str, decides: bool) -> N
     one = digested(record(ZEN5, AVX, flat(rates)), {LARGE.name: digest})
     want = LARGE if decides else SMALL
     assert set(names(taken([SMALL, LARGE], [one], "Zen 5", AVX))) == {want.name}
-    said = left_out([one], candidates([SMALL, LARGE]))
+    said = changed_since([one], candidates([SMALL, LARGE]))
     assert bool(said) is not decides
     assert ("1 on Zen 5 without AVX-512; ghashgen bench --record measures again" in said) is (
         not decides
@@ -340,4 +340,4 @@ def test_what_another_back_end_made_goes_unmeasured_and_unsaid() -> None:
     one = digested(record(ZEN5, AVX, flat({LARGE.name: 0.5})), {LARGE.name: "other code"})
     pool = candidates([structs.replace(LARGE, axes={**LARGE.axes, "backend": "peachpy"})])
     assert of_other_code(one, pool) == {LARGE.name}
-    assert left_out([one], pool) == ""
+    assert changed_since([one], pool) == ""

@@ -414,7 +414,9 @@ def test_the_verb(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "polyval_" in run("--cpu", "Zen 5", "--op", "polyval")
 
 
-def test_a_doctored_record_is_left_out_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_of_other_code_are_left_out_and_that_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The kernel that it makes the fastest by far was other code when it was measured."""
     (measured,) = (one for one in recorded() if one.title == "Zen 5")
     zen5, said = of_any_code(measured), measured.results.subjects

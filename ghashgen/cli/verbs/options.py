@@ -260,13 +260,13 @@ def say_left_out(entries: Iterable[Entry]) -> None:
     """Say which records the dispatcher ignores because they measured other code."""
     # Imported late: the records are large, and completion does not need them.
     from ghashgen.choice.candidate import candidates
-    from ghashgen.choice.figures import left_out
+    from ghashgen.choice.figures import changed_since
     from ghashgen.output.dispatcher import recorded
 
     entries = tuple(entries)
     for family in brought("dispatcher"):
         pool = candidates(entries, family)
-        if pool and (line := left_out(recorded(family), pool)):
+        if pool and (line := changed_since(recorded(family), pool)):
             click.echo(line, err=True)
 
 

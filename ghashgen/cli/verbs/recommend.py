@@ -8,7 +8,7 @@ import click
 
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.families.registry import questions
-from ghashgen.choice.figures import left_out
+from ghashgen.choice.figures import changed_since
 from ghashgen.choice.questions import Question, Use
 from ghashgen.choice.recommend import Advice, Machine, Speed, for_every_cpu, machine, recommend
 from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
@@ -112,7 +112,7 @@ def COMMAND(
     }
     every = [item for advice in found.values() for item in advice]
     asked = {record.slug: record for item in every for record in item.asked}
-    if line := left_out(asked.values(), [c for pool in pools.values() for c in pool]):
+    if line := changed_since(asked.values(), [c for pool in pools.values() for c in pool]):
         click.echo(line, err=True)
     if as_json:
         print_json(_plain(here, question, use, found))
