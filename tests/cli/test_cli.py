@@ -96,6 +96,7 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
         (["report", "--out", "/dev/null"], "/dev/null is not a folder; choose another --out"),
+        (["audit", "--ports", "--per", "block"], "cycles per group and per block; leave out --per"),
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
