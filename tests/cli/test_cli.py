@@ -96,6 +96,8 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
         (["report", "--out", "/dev/null"], "/dev/null is not a folder; choose another --out"),
+        (["bench", "--csv", "--json"], "--csv and --json exclude each other; leave one out"),
+        (["compare", "--json", "tls", "--csv"], "--csv and --json exclude each other; leave one"),
         (["audit", "--ports", "--per", "block"], "cycles per group and per block; leave out --per"),
     ],
 )
