@@ -69,6 +69,7 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
         (["prove-object", "absent.o"], "no such file"),
+        (["prove-object", __file__, "--name", "paper_optimized"], "cli.py: not a relocatable ELF"),
         (["list", "--key", "long"], "'long' is not a valid integer; see ghashgen list --help"),
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),

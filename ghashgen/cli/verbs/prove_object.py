@@ -138,7 +138,10 @@ def COMMAND(
     given = read(certificates, "write them as docs/checker.md says") if certificates else {}
     certified = Certified(given)
     _require_names(given, claimed)
-    proof = prove_object(obj, claimed, certified.search)
+    try:
+        proof = prove_object(obj, claimed, certified.search)
+    except GhashgenError as refusal:
+        raise GhashgenError(f"{obj}: {refusal.cause}", refusal.remedy) from None
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)
