@@ -103,8 +103,9 @@ def COMMAND(
     question = _question(family, given)
     use = _use(question, use_name, messages, size)
     records = load_records(project_root() / question.folder)
-    # A core is known if any family has a record of it.
-    here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
+    # A core is known if any family has a record of it; this CPU needs none, and they are large.
+    others = load_records(project_root() / FOLDER) if cpu else ()
+    here = machine(cpu or "", (*records, *others))
     pools = _pools(question, given[question.given])
     found = {
         value: recommend(here, pool, records, question, use, size=size)
