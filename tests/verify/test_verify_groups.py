@@ -77,6 +77,17 @@ def checked(operation: str, name: str, old: str = "", new: str = "", count: int 
             checker.run(state, checker.entry + one.at, one)
 
 
+THROUGH_ANOTHER = r"""mov rdx, [rsi + 8]
+    vmovdqu8 xmm20{k2}{z}, [rdx]
+    \g<1>112\2
+    vmovdqu64 [rdx], xmm20
+    mov rdx, [rdx]
+    test rdx, rdx
+    jz .told
+.told:
+    \g<1>32\2"""
+"""A branch on the AAD of message 0, which stood where the tag of message 1 is written later."""
+
 TAGS = r"(\[rsi \+ )32(\] +; tags: tag\n)"
 FAULTS = {
     ("seal_many", "groupa", "swapped lanes"): (
@@ -103,6 +114,8 @@ FAULTS = {
         r"(\[rsi \+ )280(\] +; len)", r"\g<1>360\2", "not its turn|not known"),
     ("seal_many", "checksa", "a length that is not compared"): (
         r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
+    ("seal_many", "hasha", "a secret that went through another message's tag"): (
+        r"(mov +rdx, \[rsi \+ )32(\] +; tags: tag\n)", THROUGH_ANOTHER, "depends on a secret"),
     ("open_many", "groupa", "another message's text"): (
         r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
     ("open_many", "hasha", "two messages' AAD for one"): (

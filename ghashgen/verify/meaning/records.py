@@ -143,14 +143,16 @@ class Records(Function):
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
         elif key not in known:
-            lost = partial(self.lost, index)
+            # What is written there may be made of any message's data.
+            mixed = 0 if self.buffers[name].access is Access.READ else DATA
+            lost = partial(self.lost, OTHERS << index | mixed)
             memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
 
-    def lost(self, index: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message of the window."""
-        return self.terms.lost(OF_ANOTHER, True, 8 * size, OTHERS << index)
+    def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message of the window, and is `of` that data."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:
         """Return a term that an assertion names: also any value of another message alone."""
