@@ -159,7 +159,7 @@ def run(operation: str, name: str, at: str, **changes: Any) -> None:
     known = found(operation)
     changed = {**known, at: replace(known[at], **changes)}
     checker = Checker(load_image(assembled(source())), spec.meaning(function), changed)
-    begun, one = checker.entries(), known.get(name)
+    begun, one = checker.entries(), changed.get(name)
     for state in begun if one is None else checker.state(one).each((Case(),)):
         checker.run(state, checker.entry + (one.at if one else 0), one)
 
@@ -168,6 +168,12 @@ def test_a_turn_is_shown_for_every_message_of_the_window() -> None:
     few = {**found("seal_many")["next"].unknowns, "place": (0, 2)}
     with pytest.raises(Refutation, match="entry -> next"):
         run("seal_many", "entry", "next", unknowns=few)
+
+
+def test_a_window_may_be_of_one_record_where_an_assertion_says_so() -> None:
+    any_size = {**found("seal_many")["groupa"].unknowns, "window": (1, 4)}
+    with pytest.raises(Refutation, match="not its turn"):
+        run("seal_many", "groupa", "groupa", unknowns=any_size)
 
 
 @pytest.mark.parametrize("other", [0, 2])

@@ -129,7 +129,7 @@ class Records(Function):
             memory.facts.near(place)
             raise unsupported("a record anywhere in its window", self.terms.at)
         index = place + ahead
-        if not 0 <= index < ghosts[WINDOW]:
+        if index < 0 or not memory.facts.shows(combined(ghosts[WINDOW], index + 1, -1)):
             raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:
             if word < STATUS:
