@@ -101,7 +101,7 @@ FAULTS = {
     ("seal_many", "hasha", "a word that is no status"): (
         r"(\[rsi \+ )152(\], rdx +; tags: status)", r"\g<1>144\2", "a word is written|status"),
     ("seal_many", "groupa", "another message's IV"): (
-        r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>112\2", "no initial content"),
+        r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>112\2", "no initial content|status"),
     ("seal_many", "hasha", "another message's AAD"): (
         r"(\[rsi \+ )88(\] +; AAD, lengths: aad)", r"\g<1>8\2", "the tag: of another message"),
     ("seal_many", "hasha", "three messages passed over"): (
