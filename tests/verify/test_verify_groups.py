@@ -16,7 +16,7 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.rules.assertion import Assertion, read_certificate
+from ghashgen.verify.rules.assertion import Assertion, _bytes, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.search.records import Many
@@ -174,6 +174,12 @@ def test_a_window_may_be_of_one_record_where_an_assertion_says_so() -> None:
     any_size = {**found("seal_many")["groupa"].unknowns, "window": (1, 4)}
     with pytest.raises(Refutation, match="not its turn"):
         run("seal_many", "groupa", "groupa", unknowns=any_size)
+
+
+def test_a_question_about_the_next_message_is_no_case_of_this_one() -> None:
+    memory = (*found("seal_many")["next"].memory, (_bytes("output+length:1"), "?"))
+    with pytest.raises(Refutation, match="another state"):
+        run("seal_many", "entry", "next", memory=memory)
 
 
 @pytest.mark.parametrize("other", [0, 2])
