@@ -15,6 +15,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.numbers import parse
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.rules.assertion import Assertion, _bytes, read_certificate
 from ghashgen.verify.rules.check import Checker
@@ -188,3 +189,60 @@ def test_what_is_of_one_message_is_not_of_another(other: int) -> None:
     (lane,) = (place for place, value in said.items() if value == ["t", "other", 1])
     with pytest.raises(Refutation, match="nothing depends on whether the tag is right"):
         run("open_many", "hashaa", "judgeaa", registers={**said, lane: ["t", "other", other]})
+
+
+STEP = """
+section .rodata align=16
+swap:   db 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+section .text
+global {symbol}:function
+{symbol}:
+    shr         r10, 1
+    shl         r10, 4
+    vmovdqu     xmm1, [rcx + r10]       ; AAD at 8·(r10 - r10 mod 2)
+    vpshufb     xmm1, xmm1, [rel swap]
+    cmp         r9, 6
+    jne         .other
+    mov         r11, [rsi + 208]        ; the AAD's length of message 2
+    cmp         r11, r8
+    jne         .other
+    nop
+.other:
+    ret
+section .note.GNU-stack noalloc noexec nowrite progbits
+"""
+"""Message 0 is followed. What halves r10 brings a number, and so does the length of message 2."""
+
+
+def test_a_case_brings_no_number_of_another_message() -> None:
+    spec, function = stated("seal_many")
+    known = found("seal_many")["next"]
+    own = {
+        **known.unknowns, "aad_length": (1, 1 << 60), "iv_length": (12, 12), "length": (0, 99),
+        "place": (0, 0), "window": (3, 4), "record": (0, 9),
+    }  # fmt: skip
+    halved = {"a": (0, 1 << 56), "aad_length_of": (0, 1 << 20)}
+    facts = ("aad_length-8*aad_length_of-16", "aad_length-16*a-16", "count-record-4")
+    places = {
+        "rsp": ["p", "stack", "0"], "rsi": ["p", "messages", "80*record"], "rcx": ["p", "aad", "0"],
+        "r8": ["n", "a"], "r9": ["n", "aad_length_of"], "r10": ["n", "aad_length_of"],
+    }  # fmt: skip
+    words = tuple((place, value) for place, value in known.memory if place.region == "messages")
+    begin, read, other = (
+        replace(
+            known, name=name, at=at, unknowns={**own, **more},
+            known=tuple(map(parse, said)), registers=held, memory=words, level=level, falls=0,
+            sources={"begin": ({u: parse(u) for u in (*own, *more)},)},
+        )
+        for name, at, more, said, held, level in (
+            ("begin", 0, halved, facts, places, 2),
+            ("read", 40, {"a": (0, 1 << 56)}, (), {"v1.0": ["t", "block", "D", ["n", "16*a"]]}, 1),
+            ("other", 41, {}, (), {}, 1),
+        )
+    )  # fmt: skip
+    image = load_image(assembled(STEP.format(symbol=function.symbol)))
+    checker = Checker(image, spec.meaning(function), {a.name: a for a in (begin, read, other)})
+    checker.begin()
+    (state,) = checker.state(begin).each((Case(),))
+    with pytest.raises(Refutation, match=r"v1\.0 is not as the assertion has it"):
+        checker.run(state, checker.entry, begin)

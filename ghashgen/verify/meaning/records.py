@@ -138,7 +138,8 @@ class Records(Function):
         name = WORDS[word // NUMBER_BYTES]
         if size != NUMBER_BYTES or word % size or name not in {*self.buffers, *self.lengths}:
             raise unsupported("no word of another record", self.terms.at)
-        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_of_{index}"
+        # No case brings a name that ends so: a block of this message has the name of its place.
+        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_{index}_of"
         if key not in known and name in self.lengths:
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
