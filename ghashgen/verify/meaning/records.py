@@ -152,7 +152,7 @@ class Records(Function):
         return known[key][0]
 
     def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message of the window, and is `of` that data."""
+        """Return what stands in a buffer of another message of the window, of whose data it is."""
         return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:

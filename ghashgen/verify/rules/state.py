@@ -63,7 +63,8 @@ class State:
         for name, low, high in case.fresh:
             facts = facts.with_range(name, low, high)
         values = dict(case.values)
-        if not {*values, *(u for a in case.not_negative for u, _ in parts(a)[1])} <= {*facts.ranges}:
+        asked = {*values, *(u for a in case.not_negative for u, _ in parts(a)[1])}
+        if not asked <= facts.ranges.keys():
             raise unsupported("a question about the numbers of another state")
         news = (replaced(a, values) for a in case.not_negative)
         facts = facts.with_values(values).with_not_negative(*news)
