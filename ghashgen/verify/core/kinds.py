@@ -56,17 +56,14 @@ def _sum(terms: "Terms", term: Term) -> Form:
 
 
 def _product(terms: "Terms", term: Term) -> Form:
-    """Return the polynomials of a carry-less product; name its factors if that is needed."""
+    """Return the polynomials of a carry-less product."""
     a, half_a, b, half_b = term.args
-    while True:
-        first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
-        second = terms.form(as_lane(b)).slice(64 * as_number(half_b), 64)
-        try:
-            return multiply(first, second)
-        except DegreeError:
-            factors = [f for f in (a, b) if isinstance(f, Term)]
-            if not any(terms.lower(factor) for factor in factors):
-                raise NotPolynomialError("a product of degree above 2", term.at) from None
+    first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
+    second = terms.form(as_lane(b)).slice(64 * as_number(half_b), 64)
+    try:
+        return multiply(first, second)
+    except DegreeError:
+        raise NotPolynomialError("a product of degree above 2", term.at) from None
 
 
 def _moved(terms: "Terms", term: Term) -> Form:

@@ -47,22 +47,15 @@ class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
     `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
-    `lower(term)` may lower a factor's degree by naming a value in it, and returns whether it did.
     `kinds` are the family's own.
 
     Raises:
         ValueError: two kinds have the same name.
     """
 
-    def __init__(
-        self,
-        entry_form: Callable[[str, int], Form],
-        lower: Callable[[Term], bool] = lambda term: False,
-        kinds: Iterable[Kind] = (),
-    ) -> None:
+    def __init__(self, entry_form: Callable[[str, int], Form], kinds: Iterable[Kind] = ()) -> None:
         self._pool: dict[tuple[object, ...], Term] = {}
         self.entry_form = entry_form
-        self.lower = lower
         self.kinds = {kind.name: kind for kind in KINDS}
         for kind in kinds:
             if kind.name in self.kinds:
@@ -250,7 +243,6 @@ class Terms:
 
     def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
         """Return the carry-less product of one 64-bit half of each."""
-        a, b = self._settled(a), self._settled(b)
         a, b = self.factors(a, b)
         first, second = mask_of(a) >> 64 * half_a & MASK64, mask_of(b) >> 64 * half_b & MASK64
         if not first or not second:
