@@ -9,7 +9,7 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ghashgen.verify.core.linear import Facts, Fork
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number, combined, parts, replaced
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -153,9 +153,7 @@ class Memory:
             raise unsupported(FAR, self.terms.at)
         if not k:
             return c
-        if any(n % 16 for _, n in k):
-            assert isinstance(at, Linear)
-            raise Fork("a place within 16 bytes", self.facts.residues(at, 16))
+        self.facts.low_bits(at, 4)
         if k not in self.bases:
             self.bases.append(k)
         return c + (self.bases.index(k) << BASE)

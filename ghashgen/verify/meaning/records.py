@@ -18,7 +18,7 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_table, secret
-from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
 from ghashgen.verify.machine.memory import STACK, Memory
@@ -117,18 +117,12 @@ class Records(Function):
         """
         ghosts = self.names.state.ghosts
         distance, place = combined(at, self.at(ghosts), -1), ghosts[PLACE]
-        if isinstance(distance, Linear):
-            memory.facts.near(distance)
-            raise unsupported("a record that may be any", self.terms.at)
-        ahead, word = divmod(distance, RECORD_BYTES)
+        ahead, word = divmod(memory.facts.known(distance, self.terms.at), RECORD_BYTES)
         if word + size > RECORD_BYTES:
             raise Refutation(Category.MEMORY, "two records at once", at=self.terms.at)
         if not ahead:
             return None
-        if isinstance(place, Linear):
-            memory.facts.near(place)
-            raise unsupported("a record anywhere in its window", self.terms.at)
-        index = place + ahead
+        index = memory.facts.known(place, self.terms.at) + ahead
         if not 0 <= index < ghosts[WINDOW]:
             raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:

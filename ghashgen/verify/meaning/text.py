@@ -11,10 +11,11 @@ from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.core.values import Linear, UndecidedError
+from ghashgen.verify.core.values import Linear
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.counters import Counters
@@ -142,7 +143,7 @@ class Text:
         mask, facts = 0, self.names.state.facts
         # The name of a block stays where an unknown in it becomes a number.
         if all(u in facts.ranges for u, _ in parts(at)[1]):
-            with suppress(UndecidedError):
+            with suppress(Refutation, Fork):
                 mask = block_at(self.read, self.names.state.memory, at).mask
         if mask > 0:
             with suppress(Refutation):  # A keystream that is not known names nothing.
@@ -220,10 +221,7 @@ class Text:
         """
         memory = state.memory
         at = state.ghosts[DONE]
-        left = combined(size_of(memory, self.read.buffer), at, -1)
-        if isinstance(left, Linear):
-            state.facts.near(left)
-            raise unsupported(f"an end that is {left} bytes away")
+        left = state.facts.known(combined(size_of(memory, self.read.buffer), at, -1))
         right = self._right(memory, at, left, "")
         if memory.written[self.out].keys() - right:
             raise Refutation(Category.FUNCTION, "more is written than the output")
