@@ -63,7 +63,6 @@ class Terms:
             self.kinds[kind.name] = kind
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
-        self._names: set[str] = set()
         self.of_numbers: set[str] = set()
         """The variables that stand for functions of public numbers alone."""
         self.unknowns: set[str] = set()
@@ -106,13 +105,8 @@ class Terms:
 
     def variable(self, name: str, deps: int = 0) -> Term:
         """Return 128 fresh secret bits with this name: of data, unless it is known otherwise."""
-        self._names.add(name)
         deps = deps or (NUMBERS if name in self.of_numbers else DATA)
         return self._make("var", (name,), MASK128, deps | SECRET)
-
-    def is_variable(self, name: str) -> bool:
-        """Return whether a name in a form is that of a variable, not of an entry's bits."""
-        return name in self._names
 
     def number(self, value: Linear, facts: Facts) -> Term:
         """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""

@@ -10,9 +10,9 @@ from typing import Any
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number, replaced, unknown
 from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.renumbering import renumbered
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.core.variables import renumbered
 from ghashgen.verify.machine.convention import floor_of
 from ghashgen.verify.machine.flags import Flag, Flags, Open
 from ghashgen.verify.machine.machine import Machine
