@@ -20,7 +20,7 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - statements: what an object claims, for each family of kernels.
 - checking: checks a function by a certificate; theorems: what is proved.
 - search: proposes certificates, and runs functions at chosen lengths. Nothing rests on it.
-- report: a proof in words and as data; difference: explains a refutation. The prover imports
-  neither.
+- report: a proof in words and as data; difference: explains a refutation; advice: what to do about
+  an object that is not read. The prover imports none of them.
 - prove: `prove_object`, the entry point. It knows no family: a statement brings its own.
 """
