@@ -21,7 +21,7 @@ from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
-from ghashgen.verify.machine.memory import STACK, Memory
+from ghashgen.verify.machine.memory import STACK, Memory, is_return_address
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
@@ -239,7 +239,7 @@ class Records(Function):
 
     def _forget(self, state: State) -> None:
         """Let no value be of the message before."""
-        m, known = state.machine, dict[int, Value]()
+        m = state.machine
 
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
@@ -249,22 +249,11 @@ class Records(Function):
                 return m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
+            if is_return_address(value):
+                return value
             return m.terms.lost(OF_ANOTHER, secret(value), bits)
 
-        for k, general in enumerate(m.gpr):
-            m.gpr[k] = kept(general, 64)
-        for k, mask in enumerate(m.mask):
-            m.mask[k] = kept(mask, 64)
-        for k, lanes in enumerate(m.vec):
-            m.vec[k] = tuple(kept(lane, 128) for lane in lanes)
-        cells = state.memory.written[STACK]
-        slots: Any = [p.offset for p, _ in state.memory.returns]
-        returns = {slot + k for slot in slots for k in range(NUMBER_BYTES)}
-        for at, (value, k) in cells.items():
-            if at not in returns:
-                if id(value) not in known:
-                    known[id(value)] = kept(value, 128)
-                cells[at] = known[id(value)], k
+        m.exchange(kept)
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))
 
     def end(self, state: State) -> None:
