@@ -45,7 +45,9 @@ FEATURES_OFF_BEFORE = pytest.StashKey[str]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Mask the CPU, in the process that runs tests (xdist's controller starts those with its own
-    environment and runs none); and take interrupts."""
+    environment and runs none); take interrupts; and collect no garbage before tests run, since
+    what is imported stays."""
+    gc.disable()
     # A shell starts what runs in its background with interrupts ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[FEATURES_OFF_BEFORE] = os.environ.get(FEATURES_OFF, "")
@@ -118,6 +120,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble, compile_c, find_cc, link
 
@@ -66,7 +67,7 @@ def compiled(
         made.append(folder / f"{source.stem}.o")
         own = [*FLAGS, *flags] if source != DRIVER else ["-std=c11", "-Wall", "-Wextra", *flags]
         options = [*own, "-D_GNU_SOURCE", f"-DKERNEL={kernel.name}"]
-        compile_c(cc, source, made[-1], flags=options, include=(folder,))
+        programs.compile_c(cc, source, made[-1], flags=options, include=(folder,))
     return made
 
 
