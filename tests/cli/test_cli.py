@@ -1,7 +1,5 @@
 """The command line as a user meets it: output, refusals, exit status."""
 
-import contextlib
-import io
 import json
 import os
 import subprocess
@@ -10,9 +8,9 @@ from pathlib import Path
 
 import click
 import pytest
+from helpers.calling import here
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
-from ghashgen.cli import main as program
 from ghashgen.cli.main import cli
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.compare.registry import studies
@@ -25,24 +23,6 @@ def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
     """Call it as a program, where that is what is asked; imports alone take half a second."""
     program = [sys.executable, "-m", "ghashgen", *words]
     return subprocess.run(program, capture_output=True, text=True, check=False)
-
-
-def here(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Call it in this process, which has imported it already."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(io.StringIO()) as out,
-        contextlib.redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["ghashgen", *words])
-        patch.setattr(program, "heed", lambda: None)
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            program.main()
-    status = ended.value.code
-    assert status is None or isinstance(status, int)
-    return subprocess.CompletedProcess(words, status or 0, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize(
