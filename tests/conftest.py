@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -264,6 +265,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
         yield running
+
+
+@pytest.fixture
+def kept_emulator(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the trials of an attack share an emulator: its start takes longer than most of them."""
+    monkeypatch.setattr("ghashgen.check.attack.trial.Emulator", lambda: nullcontext(emulator))
 
 
 @pytest.fixture(scope="module")
