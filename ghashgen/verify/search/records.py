@@ -192,7 +192,8 @@ class Many(Search):
             free -= {*range(at, at + size)}
         secret = free & self.cleared if self.meaning.wipe else free
         for some, what in ((secret, "?"), (free - secret, "!")):
-            for start in {at - at % BLOCK_BYTES for at in some}:
+            # As its slots lie, which may hold values that have names.
+            for start in {at - (at - top.offset) % BLOCK_BYTES for at in some}:
                 block = {*range(start, start + BLOCK_BYTES)}
                 size = BLOCK_BYTES if block <= some else 1
                 places |= {f"{STACK}+{at}:{size}": what for at in sorted(block & some)[::size]}

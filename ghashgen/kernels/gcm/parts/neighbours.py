@@ -95,8 +95,6 @@ class Neighbours(Columns):
         super().__init__(b, kernel, context, encrypts, blocks, slots)
         self.length, self.aad_length = lengths
         self.words_of = [("len", self.length), ("aad_len", self.aad_length)]
-        self.keystream: VReg | None = None
-        """That of the last block, until that of the block before is there."""
 
     @staticmethod
     def most(blocks: int) -> int:
@@ -104,38 +102,39 @@ class Neighbours(Columns):
         return MESSAGES_AT_ONCE
 
     def _write(self, record: VReg, column: int, block: int, state: VReg, last: VReg) -> None:
-        b, m = self.b, self.blocks
-        if m > 1 and block == m:
-            self.keystream = b.aes_last(state, last, "keystream")
-        elif m > 1 and block == m - 1:
-            assert self.keystream is not None
-            before = b.aes_last(state, last, "keystream")
-            given = [self._text(record, column, j) for j in (block, m)]
-            end = b.xor(
-                b.shuffle_bytes(self.keystream, self._order(MOVED_UP, "moved_up", 0), "moved up"),
-                b.shuffle_bytes(before, self._order(TURNED, "turned", 1), "what is before it"),
-            )
-            for j, keystream, text in zip((block, m), (before, end), given, strict=True):
-                self._put(record, column, j, b.xor(keystream, text, "the other text"), text)
+        b, given, ends = self.b, self._text(record, column, block), block == self.blocks > 1
+        if ends:
+            given = b.shuffle_bytes(given, self._order(TURNED, "turned", True), "text, zero-padded")
+        written = b.aes_last(state, b.xor(last, given, "k_Nr + text"), "the other text")
+        C = to_register(b, self.hashing, written if self.encrypts else given, "C")
+        if ends:
+            # It is stored with the bytes before it, of which the text has to be read first.
+            self.moved = b.shuffle_bytes(written, self._order(MOVED_UP, "moved_up"), "moved up")
+            if self.encrypts:
+                order = self._order(REVERSED, "reversed")
+                C = b.shuffle_bytes(self.moved, order, "C, zero-padded")
         else:
-            text = self._text(record, column, block)
-            written = b.aes_last(state, b.xor(last, text, "k_Nr + text"), "the other text")
-            self._put(record, column, block, written, text)
-
-    def _put(self, record: VReg, column: int, block: int, written: VReg, given: VReg) -> None:
-        b, C = self.b, written if self.encrypts else given
-        self._apart([self._at(record, "out", i, block) for i in self._messages(column)], written)
-        if block == self.blocks and block > 1:
-            C = b.shuffle_bytes(C, self._order(REVERSED, "reversed", 0), "C, zero-padded")
-        else:
-            C = to_register(b, self.hashing, C, "C")
+            self._store(record, column, block, written)
+        if block == self.blocks - 1:
+            before = b.shuffle_bytes(written, self._order(TURNED, "turned"), "the bytes before")
+            self._store(record, column, block + 1, b.xor(before, self.moved, "the last 16 bytes"))
         b.store(self.C[column][block - 1], C, "C, put aside")
 
-    def _order(self, table: bytes, name: str, blocks: int) -> VReg:
-        """Record the order of bytes that stands at the bytes of the last block, or further on."""
-        b, begin = self.b, BLOCK_BYTES * (blocks - self.blocks + 1)
-        at = b.gpr("gpr_address", b.const_bytes(table, name))
-        return b.load_spread(Mem(base=at, index=self.length, disp=begin), self.lanes)
+    def _store(self, record: VReg, column: int, block: int, written: VReg) -> None:
+        self._apart([self._at(record, "out", i, block) for i in self._messages(column)], written)
+
+    def _order(self, table: bytes, name: str, back: bool = False) -> VReg:
+        """Record the order of bytes that a table has for the bytes of the last block.
+
+        That of `ends` begins with 16 more, and has orders for the bytes that lack there.
+        """
+        b, length, at = self.b, self.length, BLOCK_BYTES * (self.blocks - 1)
+        begin = b.gpr("gpr_address", b.const_bytes(table, name))
+        if back:
+            place = Mem(base=b.gpr("gpr_minus", begin, length), disp=at + 2 * BLOCK_BYTES)
+        else:
+            place = Mem(base=begin, index=length, disp=BLOCK_BYTES * (table is TURNED) - at)
+        return b.load_spread(place, self.lanes)
 
     def finished(self, record: VReg, ahead: int, only: bool) -> None:
         """Record GHASH of the group, and its tags; go on where they are right."""
