@@ -153,7 +153,7 @@ class Neighbours(Columns):
             b.assign(tags, b.xor(to_register(b, self.hashing, X, "as in memory"), mask, "tags"))
             all_tags.append(tags)
             if self.encrypts:
-                self._apart(self._tags(record, c), tags)
+                self._apart([self._tag(record, i) for i in self._messages(c)], tags)
         if not self.encrypts:
             # A proof has something to say of all tags here.
             b.label("tags")
@@ -166,15 +166,14 @@ class Neighbours(Columns):
     def _of_lengths(self) -> Mapping[str, Value]:
         return self.lengths_hashed
 
-    def _tags(self, record: VReg, column: int) -> list[Mem]:
-        return [
-            Mem(base=read(self.b, record, "tag", i), within="tags") for i in self._messages(column)
-        ]
+    def _tag(self, record: VReg, i: int) -> Mem:
+        return Mem(base=read(self.b, record, "tag", i), within="tags")
 
     def _compared(self, record: VReg, column: int, tags: Sequence[VReg]) -> list[VReg]:
         """Return, for each message of a column, a number that is 0 if its tag is right."""
-        b = self.b
-        given = self._side_by_side(self._tags(record, column), "given tags")
+        b, (first, *others) = self.b, self._messages(column)
+        given = b.load(self._tag(record, first), "given tags")
+        given = self._side_by_side([given, *(self._tag(record, i) for i in others)], "given tags")
         found = b.xor(tags[column], given, "differences")
         both = b.or_(found, b.swap64(found), "all differences")
         lanes = [b.first_lane(both), last_lane(b, self.kernel, both)][: self.lanes]
