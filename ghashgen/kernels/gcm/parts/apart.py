@@ -65,7 +65,9 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
         b.emit("jump", Label("next"))
 
 
-def usual_and_alike(b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str) -> None:
+def usual_and_alike(
+    b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str
+) -> None:
     """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not.
 
     Each length is compared by a branch: a proof follows branches, and no OR of differences, as
