@@ -80,7 +80,7 @@ class Many(Search):
                 Groups(self, at).add()
                 self.latest, self.heads = ONE, self.heads & reached(self.after, at)
                 break
-        self.sources = [self.latest]
+        self.first, self.sources = self.latest, [self.latest]
 
     def way(self, done: int, window: int, now: int = 0) -> dict[str, str]:
         """Return what the numbers are at a window that begins so many records behind one."""
