@@ -12,17 +12,15 @@ There is a group, and checks, for each number of blocks: the powers of H in regi
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Case, Fork
-from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import DATA, RAW, Term
 from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
-from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import GIVEN
@@ -51,9 +49,6 @@ BEHIND = {"length": "text", "aad_length": "more"}
 
 LIKE = {"aad_length": 5}
 """A message that is followed, beside its text."""
-
-LEAST_AAD = (1, 4)
-"""Bytes of AAD from which on there may be groups."""
 
 
 def alone(search: Search) -> int:
@@ -97,13 +92,11 @@ class Groups:
         """Add the assertions of groups of messages of so many blocks."""
         search, letter = self.search, "abcd"[blocks - 1]
         name, checks = f"{GROUP}{letter}", f"{CHECKS}{letter}"
-        most = BLOCK_BYTES * blocks
-        known = LIKE | {"length": most}
-        lengths = [self.least("length", (most - BLOCK_BYTES + 1, most), known), most]
-        aad = [self.least("aad_length", LEAST_AAD, known), BLOCK_BYTES]
+        lengths = [BLOCK_BYTES * (blocks - 1) + 1, BLOCK_BYTES * blocks]
+        known = LIKE | {"length": lengths[1] - 1}
         at, state = self.follow(*self.from_(NEXT, known | {PLACE: 0}), self.inside)
         one = self.assertions[name] = search.begins(state, at, alike=SAME)
-        one["unknowns"] |= {"length": lengths, "aad_length": aad, "iv_length": [12, 12]}
+        one["unknowns"] |= {"length": lengths, "aad_length": [1, 16], "iv_length": [12, 12]}
         if TAG_LENGTH in one["unknowns"]:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{SIZE}", f"{RECORD}-{PLACE}"]
@@ -113,18 +106,10 @@ class Groups:
             sources = self.judges(sources, known)
         at, state = self.follow(*self.from_(sources[0], known), self.heads)
         behind = self.assertions[checks] = search.begins(state, at, SIZE, BEHIND)
-        behind["unknowns"] |= {"text": lengths, "more": aad}
+        behind["unknowns"] |= {"text": lengths, "more": [1, 16]}
         way = search.way(SIZE, SIZE) | {new: old for old, new in BEHIND.items()}
         behind["from"] = {source: [way] for source in sources}
         self.assertions[NEXT]["from"][checks] = [search.way(0, SIZE)]
-
-    def least(self, name: str, values: tuple[int, ...], known: dict[str, int]) -> int:
-        """Return the first of some values of a length for which there is a group."""
-        for value in values:
-            with suppress(Refutation):
-                self.follow(*self.from_(NEXT, known | {PLACE: 0, name: value}), self.inside)
-                return value
-        raise unsupported("search: no group of messages of a length")
 
     def hashes(self, group: str, known: dict[str, int]) -> list[str]:
         """Add assertions where the texts of a group are written; return their names."""
@@ -177,12 +162,6 @@ class Groups:
         for name, place in registers(self.search.checker.target).items():
             if place.file == "vec" and one["places"].get(name) == "?":
                 one["places"][name] = self.said(state, place.of(state.machine))
-        for name in [n for n in one["places"] if n.startswith(f"{STACK}+")]:
-            at, _, size = name.removeprefix(f"{STACK}+").partition(":")
-            if one["places"][name] == "?" and int(size) == BLOCK_BYTES:
-                with suppress(Refutation):
-                    value = state.memory._read(STACK, int(at), BLOCK_BYTES)
-                    one["places"][name] = self.said(state, value)
         return one
 
     def said(self, state: State, value: Any) -> Any:
