@@ -104,12 +104,15 @@ class Neighbours(Groups):
         raise unsupported("search: no group of messages of a length")
 
     def written(self, state: State, address: int) -> Found:
-        """Return where the text is written, and all that is in vector registers has a name."""
-        out = self.search.meaning.text.out
+        """Return where the text is written, and its ciphertext and E_K(J_0) have names."""
+        text = self.search.meaning.text
         for now, at in self.walk(state, address):
-            if len(now.memory.written[out]) == now.ghosts["length"]:
-                places = self.says(now, at)["places"].items()
-                if not any(v == "?" for place, v in places if "+" not in place):
+            length = now.ghosts["length"]
+            if len(now.memory.written[text.out]) == length:
+                blocks = [["n", str(k)] for k in range(0, length, BLOCK_BYTES)]
+                names = [["t", "mask"], *(["t", "block", text.hashed.letter, k] for k in blocks)]
+                found = [*self.says(now, at)["places"].values()]
+                if all(name in found for name in names):
                     return at, now
         raise unsupported("search: no place in a group where its texts are written")
 
