@@ -18,10 +18,10 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_table, secret
-from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
-from ghashgen.verify.machine.memory import STACK, Memory
+from ghashgen.verify.machine.memory import STACK, Memory, is_return_address
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
@@ -117,18 +117,12 @@ class Records(Function):
         """
         ghosts = self.names.state.ghosts
         distance, place = combined(at, self.at(ghosts), -1), ghosts[PLACE]
-        if isinstance(distance, Linear):
-            memory.facts.near(distance)
-            raise unsupported("a record that may be any", self.terms.at)
-        ahead, word = divmod(distance, RECORD_BYTES)
+        ahead, word = divmod(memory.facts.known(distance, self.terms.at), RECORD_BYTES)
         if word + size > RECORD_BYTES:
             raise Refutation(Category.MEMORY, "two records at once", at=self.terms.at)
         if not ahead:
             return None
-        if isinstance(place, Linear):
-            memory.facts.near(place)
-            raise unsupported("a record anywhere in its window", self.terms.at)
-        index = place + ahead
+        index = memory.facts.known(place, self.terms.at) + ahead
         if index < 0 or not memory.facts.shows(combined(ghosts[WINDOW], index + 1, -1)):
             raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:
@@ -152,7 +146,7 @@ class Records(Function):
         return known[key][0]
 
     def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message of the window, of whose data it is."""
+        """Return what stands in a buffer of another message, and is `of` that data."""
         return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:
@@ -248,7 +242,7 @@ class Records(Function):
 
     def _forget(self, state: State) -> None:
         """Let no value be of the message before."""
-        m, known = state.machine, dict[int, Value]()
+        m = state.machine
 
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
@@ -258,22 +252,11 @@ class Records(Function):
                 return m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
+            if is_return_address(value):
+                return value
             return m.terms.lost(OF_ANOTHER, secret(value), bits)
 
-        for k, general in enumerate(m.gpr):
-            m.gpr[k] = kept(general, 64)
-        for k, mask in enumerate(m.mask):
-            m.mask[k] = kept(mask, 64)
-        for k, lanes in enumerate(m.vec):
-            m.vec[k] = tuple(kept(lane, 128) for lane in lanes)
-        cells = state.memory.written[STACK]
-        slots: Any = [p.offset for p, _ in state.memory.returns]
-        returns = {slot + k for slot in slots for k in range(NUMBER_BYTES)}
-        for at, (value, k) in cells.items():
-            if at not in returns:
-                if id(value) not in known:
-                    known[id(value)] = kept(value, 128)
-                cells[at] = known[id(value)], k
+        m.exchange(kept)
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))
 
     def end(self, state: State) -> None:
