@@ -47,6 +47,10 @@ def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
         (["prove-object", "absent.o"], "no such file"),
+        (["prove-object", __file__, "--name", "paper_optimized"], "cli.py: not a relocatable ELF"),
+        (["prove-object", __file__, "--save-certificates", "/proc/c"], "/proc accepts no new file"),
+        (["attack", "--keep", "/proc/found"], "/proc accepts no new file: "),
+        (["bench", "--store", "/proc/x"], "/proc/x: unable to open database file; choose another"),
         (["list", "--key", "long"], "'long' is not a valid integer; see ghashgen list --help"),
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
@@ -74,6 +78,9 @@ def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
         (["report", "--out", "/dev/null"], "/dev/null is not a folder; choose another --out"),
+        (["bench", "--csv", "--json"], "--csv and --json exclude each other; leave one out"),
+        (["compare", "--json", "tls", "--csv"], "--csv and --json exclude each other; leave one"),
+        (["audit", "--ports", "--per", "block"], "cycles per group and per block; leave out --per"),
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
@@ -123,6 +130,8 @@ def test_a_missing_assembler_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert "nasm not found" in done.stderr
     assert "install it" in done.stderr
     assert not (tmp_path / "out").exists()
+    doctor = ghashgen("doctor", env={"GHASHGEN_NASM": "no-such-nasm"})
+    assert (doctor.returncode, doctor.stderr) == (REFUSED, done.stderr)
 
 
 def test_one_kernel_is_printed_and_assembles_to_what_the_catalogue_has() -> None:
