@@ -75,6 +75,6 @@ def run(kernel: GcmKernel, operation: str, name: str, at: str, **changes: Any) -
     known = found(kernel, operation)
     changed = {**known, at: replace(known[at], **changes)}
     checker = Checker(load_image(assembled(source(kernel))), spec.meaning(function), changed)
-    begun, one = checker.entries(), known.get(name)
+    begun, one = checker.entries(), changed.get(name)
     for state in begun if one is None else checker.state(one).each((Case(),)):
         checker.run(state, checker.entry + (one.at if one else 0), one)
