@@ -91,10 +91,10 @@ class Alike:
         def place(lifted: tuple[int, str, int]) -> int:
             mark, word, count = lifted
             k = self.marks[mark]
-            if not word:
-                return self.all[k - count] - self.entry
             same = [j for j in range(k + 1, len(self.all)) if self.words[j] == word]
-            return self.all[min(same[count - 1] + 1, len(self.all) - 1)] - self.entry
+            # Where there are not so many the certificate is another's, and will not do.
+            k = same[count - 1] + 1 if 0 < count <= len(same) else k - count
+            return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
 
         def place_data(region: str, at: int) -> tuple[str, int]:
             number = region.removeprefix(SECTION)

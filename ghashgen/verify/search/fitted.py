@@ -30,6 +30,9 @@ from ghashgen.verify.search.merge import begun
 from ghashgen.verify.search.values import FILES
 from ghashgen.verify.statements.core import Function, Statement
 
+MOST_STEPS = 40_000
+"""Instructions in all, after which nothing more fits."""
+
 MOST_UNFIT = 300
 """States that come to an assertion and fit none, after which no more are tried."""
 
@@ -126,7 +129,7 @@ class Fitting:
         else:
             one = read_certificate({"assertions": {source: self.out[source]}})[source]
             work = [(begun(checker, one), checker.entry + one.at, True)]
-        while work:
+        while work and checker.steps < MOST_STEPS:
             state, at, begins = work.pop()
             try:
                 at, begins, more = onward(
