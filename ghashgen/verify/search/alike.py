@@ -58,7 +58,8 @@ class Alike:
         self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
         """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
-        words = [function.operation, spec.abi, str(len(self.data)), *kinds]
+        three = any(word.startswith("v") for word in self.words)
+        words = [function.operation, spec.abi, str(three), str(len(self.data)), *kinds]
         words += [texts[self.all[k]] and self.words[k] for k in self.marks]
         self.name = sha256("\n".join(words).encode()).hexdigest()
 
