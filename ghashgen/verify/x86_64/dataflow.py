@@ -70,13 +70,12 @@ def guard(instruction: iced.Instruction) -> Callable[[Machine], None] | None:
         sources: list[object] = [m.gpr[k] for k in general if k != RSP]
         sources += [m.mask[k] for k in masks]
         sources += [lane for k in vectors for lane in m.vec[k]]
-        if any(map(secret, sources)):
-            raise _refuse(name, m)
-        if where is not None:
-            # Every declared buffer may hold secrets; the object's own constants do not.
-            place = where(m)
-            if isinstance(place, Pointer) and not place.region.startswith(SECTION):
-                raise _refuse(name, m)
+        # Every declared buffer may hold secrets; the object's own constants do not.
+        place = where(m) if where is not None else None
+        loaded = isinstance(place, Pointer) and not place.region.startswith(SECTION)
+        if loaded or any(map(secret, sources)):
+            what = "is not on the list of instructions with data-independent timing"
+            raise Refutation(Category.TIMING, f"{name} meets a secret and {what}", at=m.at)
 
     return check
 
@@ -103,12 +102,3 @@ def address_guard(instruction: iced.Instruction) -> Callable[[Machine], None] | 
                 )
 
     return check
-
-
-def _refuse(name: str, m: Machine) -> Refutation:
-    return Refutation(
-        Category.TIMING,
-        f"{name} meets a secret and is not on the list of instructions with data-independent "
-        "timing",
-        at=m.terms.at,
-    )

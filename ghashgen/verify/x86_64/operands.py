@@ -209,8 +209,6 @@ def write_mask(i: iced.Instruction, bits: int) -> Write:
     index = mask_index(i.op0_register)
 
     def whole(m: Machine, value: Value) -> None:
-        if not isinstance(value, int | Term):
-            raise unsupported("a length or an address in a mask", m.terms.at)
         m.mask[index] = narrow(m, value, bits)
 
     return whole
