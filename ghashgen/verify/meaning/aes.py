@@ -36,7 +36,7 @@ from ghashgen.verify.meaning.records import WORDS, records_of
 from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.meaning.stream import AAD_DONE, STREAM, STREAM_BYTES, TEXT_DONE
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
-from ghashgen.verify.meaning.text import Text
+from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
 
 LIMITS = {
@@ -271,7 +271,9 @@ class Message:
         """Return what is left at the return: a status, and what is in each buffer."""
         refused = self.refused(state)
         if refused is not None:
-            return End(refused, refused=True)
+            if ANSWER in state.ghosts:
+                raise Refutation(Category.FUNCTION, "an answer of what is refused")
+            return End(refused, untouched=True)
         status = limits.DONE if self.begins or self.goes_on else None
         only = STREAM if self.goes_on else ""
         status = self.answer.status(state) if self.asks else status

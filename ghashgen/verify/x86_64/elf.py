@@ -117,24 +117,23 @@ def _relocate(
     unresolved: dict[int, str] = {}
     for at, number, of, addend in entries:
         where = f"{section.name}+{at:#x}"
-        require(number in kinds.RELOCATIONS, f"relocation type {number} at {where}")
-        kind = kinds.RELOCATIONS[number]
-        field_bytes = range(at, at + kind.width)
-        alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
+        require(number in kinds.FIELDS, f"relocation type {number} at {where}")
+        field_bytes = range(at, at + kinds.FIELDS[number])
+        alone = field_bytes.stop <= len(content) and taken.isdisjoint(field_bytes)
         require(alone, f"a relocation at {where} beyond the section or over another")
         taken.update(field_bytes)
         symbol = symbols[of]
         target = placed.get(symbol.place)
         why = kinds.replaceable(symbol)
-        left = section.kind is Kind.CONSTANTS or kind is kinds.Relocation.ABSOLUTE
+        left = section.kind is Kind.CONSTANTS or number == kinds.R_64
         if left or target is None or why:
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
         named = not target.entry_bytes or _names_entry(symbol, len(target.data))
         require(named, f"a relocation at {where} to mergeable constants that names none")
-        links[at] = Link(*target.place(symbol.value, addend), kind is kinds.Relocation.BRANCH)
+        links[at] = Link(*target.place(symbol.value, addend), number == kinds.PLT32)
         value = target.address + symbol.value + addend - (section.address + at)
         require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach")
-        content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
+        content[at : field_bytes.stop] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)
