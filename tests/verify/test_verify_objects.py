@@ -24,7 +24,7 @@ FUNCTION = Category.FUNCTION
 
 ATTACKS: dict[str, tuple[Category | None, str]] = {
     # Addresses are a section and an offset.
-    "address_absolute": (MEMORY, "the absolute address 0x10010"),
+    "address_absolute": (MEMORY, "address 65552, which is no buffer"),
     "address_as_number": (UNSUPPORTED, "in a vector register"),
     "address_compared": (UNSUPPORTED, "depends on where a buffer or a section lies"),
     "address_difference": (UNSUPPORTED, "a sum or a difference of these addresses"),
@@ -34,10 +34,10 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "address_size": (UNSUPPORTED, "a prefix that its opcode does not ask for"),
     "address_tested": (UNSUPPORTED, "the low bits of an address"),
     "address_truncated": (UNSUPPORTED, "the low bits of an address"),
-    "address_unrelocated": (MEMORY, "section .text, which holds no constants"),
-    "code_address": (ABI, "an address that is computed"),
-    "code_as_data": (MEMORY, "section .text, which holds no constants"),
-    "code_table": (ABI, "an address that is computed"),
+    "address_unrelocated": (MEMORY, "section .text, which is no buffer and no constants"),
+    "code_address": (UNSUPPORTED, "no row for JMP_RM64"),
+    "code_as_data": (MEMORY, "section .text, which is no buffer and no constants"),
+    "code_table": (UNSUPPORTED, "no row for JMP_RM64"),
     "constant_of_linker": (UNSUPPORTED, "a constant that is what only a linker completes"),
     # What a linker may do with an object.
     "constant_end": (ELF, "'_end'.*a name that linkers define"),
@@ -58,8 +58,8 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "section_retained": (ELF, "flags ALLOC GNU_RETAIN"),
     "section_split_stack": (ELF, "may treat it by its name"),
     "section_tls": (ELF, "flags WRITE ALLOC TLS"),
-    "section_unwind": (MEMORY, ".eh_frame, which holds no constants"),
-    "section_writable": (MEMORY, ".data, which holds no constants"),
+    "section_unwind": (MEMORY, ".eh_frame, which is no buffer and no constants"),
+    "section_writable": (MEMORY, ".data, which is no buffer and no constants"),
     "section_zero": (ELF, "type SHT_NOBITS, flags ALLOC"),
     # Encodings that are read in two ways.
     "encoding_66_call": (UNSUPPORTED, "Intel and AMD read it differently"),
@@ -81,9 +81,9 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "call_dropped": (ABI, "elsewhere than at its CALL's return address"),
     "call_overwritten": (ABI, "a return address is read"),
     "push_and_ret": (ABI, "elsewhere than at its CALL's return address"),
-    "ret_with_count": (ABI, "RET imm16"),
+    "ret_with_count": (UNSUPPORTED, "no row for RETNQ_IMM16"),
     "return_by_jump": (ABI, "a return address is read"),
-    "return_by_memory": (ABI, "an address that is computed"),
+    "return_by_memory": (UNSUPPORTED, "no row for JMP_RM64"),
     "return_copied": (ABI, "a return address is read"),
     "return_difference": (ABI, "a return address is read"),
     "return_minus_one": (ABI, "a return address is read"),

@@ -15,6 +15,7 @@ from math import gcd
 from typing import Any
 
 from ghashgen.verify.core.numbers import Number, combined, linear, parts, replaced, times, unknown
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value, signed
 
@@ -208,16 +209,16 @@ class Facts:
         c, k = parts(moved)
         return linear(c >> count, {u: n >> count for u, n in k})
 
-    def low_bits(self, a: Linear, count: int) -> int:
+    def low_bits(self, a: Number, count: int) -> int:
         """Return the lowest bits of a.
 
         Raises:
             Fork: they depend on the unknowns.
         """
         step = 1 << count
-        if any(n % step for _, n in a.k):
+        if isinstance(a, Linear) and any(n % step for _, n in a.k):
             raise Fork("the low bits of a number", self.residues(a, step))
-        return a.c % step
+        return parts(a)[0] % step
 
     def mask_number(self, a: Linear, mask: int, bits: int = 64) -> Number:
         """Return a AND mask, for a mask among low bits or of all but low bits."""
@@ -248,13 +249,6 @@ class Facts:
                 if u in names and abs(n) == 1 and self.greatest(e) - self.least(e) < MOST_CASES:
                     yield e, u
 
-    def each(self, e: Linear, u: str) -> tuple[Case, ...]:
-        """Return the cases of a number with few values, by what u is then."""
-        ((_, n),) = (part for part in e.k if part[0] == u)
-        rest = combined(e, Linear(0, ((u, n),)), -1)
-        values = range(self.least(e), self.greatest(e) + 1)
-        return tuple(Case((), ((u, times(combined(v, rest, -1), n)),)) for v in values)
-
     def residues(self, a: Linear, step: int) -> tuple[Case, ...]:
         """Return the cases of a modulo a step, by what one of its unknowns is then.
 
@@ -267,11 +261,19 @@ class Facts:
         # Of a sum the residue is one number, however many those of its parts are.
         if len(odd) == 1 or abs(dict(a.k)[u]) > 1:
             e, u = next(self.small(odd), (unknown(u), u))
-        step //= gcd(dict(a.k)[u], step)  # Of 16·u modulo 64, u modulo 4 is enough.
-        ((_, n),) = (part for part in e.k if part[0] == u)
-        rest, low, high = combined(e, Linear(0, ((u, n),)), -1), self.least(e), self.greatest(e)
+        # Of 16·u modulo 64, u modulo 4 is enough.
+        return self.each(e, u, step // gcd(dict(a.k)[u], step))
+
+    def each(self, e: Linear, u: str, step: int = MOST_CASES) -> tuple[Case, ...]:
+        """Return the cases of a number modulo a step, or of all its values if these are few.
+
+        By what u is then, which stands in it once.
+        """
+        n, low, high = dict(e.k)[u], self.least(e), self.greatest(e)
+        rest = combined(e, Linear(0, ((u, n),)), -1)
         if high - low < step:
-            return self.each(e, u)
+            values = range(low, high + 1)
+            return tuple(Case((), ((u, times(combined(v, rest, -1), n)),)) for v in values)
         fresh = f"{u}_{step}"
         if fresh in self.ranges:
             raise UndecidedError("a number divided twice")
@@ -283,15 +285,39 @@ class Facts:
                 out.append(Case((), ((u, times(value, n)),), ((fresh, first, last),)))
         return tuple(out)
 
-    def known(self, a: Linear) -> int:
+    def negative(self, a: Number, what: str) -> bool:
+        """Return whether a is negative, which has to be known.
+
+        Raises:
+            Fork: that depends on the unknowns.
+        """
+        answer = self.below(a, 0)
+        if answer is None:
+            raise Fork(what, compared(a))
+        return answer
+
+    def zero(self, a: Number, what: str) -> bool:
+        """Return whether a is 0, which has to be known.
+
+        Raises:
+            Fork: that depends on the unknowns.
+        """
+        answer = self.equals(a, 0)
+        if answer is None:
+            raise Fork(what, equal_or_not(a))
+        return answer
+
+    def known(self, a: Number, at: int | None = None) -> int:
         """Return a number that has to be known.
 
         Raises:
             Fork: it is one of a few.
-            UndecidedError: it is one of many.
+            Refutation: it is one of many.
         """
-        self.near(a)
-        raise UndecidedError(f"{a}, which has to be known")
+        if isinstance(a, Linear):
+            self.near(a)
+            raise unsupported(f"{a}, which has to be known", at)
+        return a
 
     def near(self, a: Linear) -> None:
         """Ask for cases where a place depends on a number of few values.
@@ -362,9 +388,9 @@ def compared(e: Number) -> tuple[Case, ...]:
     return Case((e,)), Case((combined(-1, e, -1),))
 
 
-def equal_or_not(e: Linear) -> tuple[Case, ...]:
+def equal_or_not(e: Number) -> tuple[Case, ...]:
     """Return the cases that e is 0, above and below."""
-    for u, n in e.k:
+    for u, n in parts(e)[1]:
         if abs(n) == 1:
             rest = combined(e, Linear(0, ((u, n),)), -1)
             zero = Case((), ((u, times(rest, -n)),))

@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
-from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, NO_POLYNOMIALS, OR, SIMPLE, as_lane
+from ghashgen.verify.core.kinds import (
+    BESIDE,
+    EQUAL,
+    KINDS,
+    NO_POLYNOMIALS,
+    OR,
+    SIMPLE,
+    as_lane,
+    why_unknown,
+)  # fmt: skip
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
@@ -47,22 +56,15 @@ class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
     `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
-    `lower(term)` may lower a factor's degree by naming a value in it, and returns whether it did.
     `kinds` are the family's own.
 
     Raises:
         ValueError: two kinds have the same name.
     """
 
-    def __init__(
-        self,
-        entry_form: Callable[[str, int], Form],
-        lower: Callable[[Term], bool] = lambda term: False,
-        kinds: Iterable[Kind] = (),
-    ) -> None:
+    def __init__(self, entry_form: Callable[[str, int], Form], kinds: Iterable[Kind] = ()) -> None:
         self._pool: dict[tuple[object, ...], Term] = {}
         self.entry_form = entry_form
-        self.lower = lower
         self.kinds = {kind.name: kind for kind in KINDS}
         for kind in kinds:
             if kind.name in self.kinds:
@@ -70,7 +72,6 @@ class Terms:
             self.kinds[kind.name] = kind
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
-        self._names: set[str] = set()
         self.of_numbers: set[str] = set()
         """The variables that stand for functions of public numbers alone."""
         self.unknowns: set[str] = set()
@@ -113,13 +114,8 @@ class Terms:
 
     def variable(self, name: str, deps: int = 0) -> Term:
         """Return 128 fresh secret bits with this name: of data, unless it is known otherwise."""
-        self._names.add(name)
         deps = deps or (NUMBERS if name in self.of_numbers else DATA)
         return self._make("var", (name,), MASK128, deps | SECRET)
-
-    def is_variable(self, name: str) -> bool:
-        """Return whether a name in a form is that of a variable, not of an entry's bits."""
-        return name in self._names
 
     def number(self, value: Linear, facts: Facts) -> Term:
         """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
@@ -166,12 +162,8 @@ class Terms:
         """Return the opaque result of an operation on an opaque or a caller's value."""
         deps = deps_of(*lanes)
         for lane in lanes:
-            if isinstance(lane, Term) and lane.op == BESIDE:
-                lane = as_lane(lane.args[0])
-            if isinstance(lane, Term) and lane.op == "opaque":
-                return self._opaque(str(lane.args[0]), lane.at, mask, deps)
-            if isinstance(lane, Term) and lane.op in NO_POLYNOMIALS:
-                return self._opaque(NO_POLYNOMIALS[lane.op], lane.at, mask, deps)
+            if isinstance(lane, Term) and lane.op != "caller" and (why := why_unknown(lane)):
+                return self._opaque(why, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
@@ -250,7 +242,6 @@ class Terms:
 
     def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
         """Return the carry-less product of one 64-bit half of each."""
-        a, b = self._settled(a), self._settled(b)
         a, b = self.factors(a, b)
         first, second = mask_of(a) >> 64 * half_a & MASK64, mask_of(b) >> 64 * half_b & MASK64
         if not first or not second:

@@ -9,18 +9,10 @@ from collections.abc import Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, constant, variable
-from ghashgen.verify.core.limits import (
-    DONE,
-    EVERY,
-    GREATEST_OTHER,
-    GREATEST_TEXT,
-    MISPLACED,
-    REFUSED,
-)
-from ghashgen.verify.core.linear import Case, Fork, equal_or_not
+from ghashgen.verify.core import limits
+from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, unknown
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, Left
@@ -42,16 +34,17 @@ AAD_DONE, TEXT_DONE, PHASE = "aad_done", "text_done", "phase"
 NONE, ASSOCIATED, TEXT = range(3)
 """Phases: no message; AAD may come; text has."""
 
-MOST = {AAD_DONE: GREATEST_OTHER, TEXT_DONE: GREATEST_TEXT}
+MOST = {AAD_DONE: limits.GREATEST_OTHER, TEXT_DONE: limits.GREATEST_TEXT}
 
-NUMBERS = dict.fromkeys((AAD_DONE, TEXT_DONE, PHASE), (0, EVERY))
+NUMBERS = dict.fromkeys((AAD_DONE, TEXT_DONE, PHASE), (0, limits.EVERY))
 HELD = {name: (STREAM, NUMBERS_AT + NUMBER_BYTES * k) for k, name in enumerate(NUMBERS)}
 
-_TEXT, _AAD_LEFT = unknown(TEXT_DONE), combined(GREATEST_OTHER, unknown(AAD_DONE), -1)
+_TEXT, _TEXT_LEFT = unknown(TEXT_DONE), combined(limits.GREATEST_TEXT, unknown(TEXT_DONE), -1)
+_AAD_LEFT = combined(limits.GREATEST_OTHER, unknown(AAD_DONE), -1)
 
 PROMISED = (
     Case((_AAD_LEFT,), ((TEXT_DONE, 0), (PHASE, ASSOCIATED))),
-    Case((_AAD_LEFT, combined(_TEXT, 1, -1), combined(GREATEST_TEXT, _TEXT, -1)), ((PHASE, TEXT),)),
+    Case((_AAD_LEFT, combined(_TEXT, 1, -1), _TEXT_LEFT), ((PHASE, TEXT),)),
     Case((), ((PHASE, NONE),)),
     Case((combined(unknown(PHASE), TEXT + 1, -1),)),
 )
@@ -79,19 +72,10 @@ def _is_associated(state: State) -> bool:
     return one_of(state, PHASE, frozenset((ASSOCIATED,)))
 
 
-def _inside(state: State, n: Number) -> int:
-    """Return how many bytes of its last block a length has.
-
-    Raises:
-        Fork: that depends on the unknowns.
-    """
-    return state.facts.low_bits(n, 4) if isinstance(n, Linear) else n % BLOCK_BYTES
-
-
 def padded(state: State, ended: bool) -> Sums:
     """Return X where a begun block of AAD is full of zeros; at the end, one of text too."""
     last = AAD_DONE if _is_associated(state) else TEXT_DONE if ended else ""
-    return ((STATE, int(last != "" and _inside(state, state.ghosts[last]) != 0)),)
+    return ((STATE, int(last != "" and state.facts.low_bits(state.ghosts[last], 4) != 0)),)
 
 
 def refused(state: State, hashing: Hashing) -> int | None:
@@ -103,21 +87,15 @@ def refused(state: State, hashing: Hashing) -> int | None:
     goes_on = hashing.start
     turns = (ASSOCIATED,) if goes_on == AAD_DONE else (ASSOCIATED, TEXT)
     if not one_of(state, PHASE, frozenset(turns)):
-        return MISPLACED
+        return limits.MISPLACED
     if not hashing.order:
         return None
     total = size_of(state.memory, hashing.order[0].buffer)
     if outside(state, (total, 0, MOST[goes_on])):
-        return REFUSED
-    empty = goes_on == TEXT_DONE and _is_zero(state, state.ghosts["length"])
-    return DONE if empty else None
-
-
-def _is_zero(state: State, length: Number) -> bool | None:
-    zero = state.facts.equals(length, 0)
-    if zero is None and isinstance(length, Linear):
-        raise Fork("a piece of no bytes, or of some", equal_or_not(length))
-    return zero
+        return limits.REFUSED
+    some = "a piece of no bytes, or of some"
+    empty = goes_on == TEXT_DONE and state.facts.zero(state.ghosts["length"], some)
+    return limits.DONE if empty else None
 
 
 def at_start(state: State, initial: Initial) -> Iterator[Left]:
@@ -139,7 +117,7 @@ def after(state: State, hashing: Hashing, counters: Counters) -> Iterator[Left]:
     yield Left(STREAM, 0, "the state", hashing.at_end(state))
     if hashing.start == TEXT_DONE:
         numbers[PHASE] = TEXT
-        inside = _inside(state, total)
+        inside = state.facts.low_bits(total, 4)
         last = combined(total, inside, -1)
         block = counters.block(combined(last, BLOCK_BYTES if inside else 0))
         yield _cell(COUNTER_AT, counters.names.terms.form(block))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ghashgen.verify.machine.image import Image, Kind, Link, Section
+from ghashgen.verify.x86_64 import elf_kinds as kinds
 from ghashgen.verify.x86_64.elf_file import (
     RELA,
     SYMTAB,
@@ -20,17 +21,6 @@ from ghashgen.verify.x86_64.elf_file import (
     relocations_of,
     require,
     symbols_of,
-)
-from ghashgen.verify.x86_64.elf_kinds import (
-    CALLABLE,
-    GLOBAL,
-    RELOCATIONS,
-    SECTION,
-    Relocation,
-    entry_bytes_of,
-    is_place,
-    kind_of,
-    replaceable,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
 from ghashgen.verify.x86_64.target import X86_64
@@ -59,16 +49,16 @@ def load_image(source: bytes | Path) -> Image:
     # A section of zeros has none of its bytes in the file.
     sizes = [part.size for part in parts]
     for number, symbol in enumerate(symbols):
-        inside = is_place(number, symbol, parts[table].info, sizes)
+        inside = kinds.is_place(number, symbol, parts[table].info, sizes)
         section = placed.get(symbol.place)
         if not inside or section is None or not symbol.name:
             continue
         # Local ones come first: of two, it is the global one.
         places[symbol.name] = section.address + symbol.value
-        if symbol.bind == GLOBAL:
+        if symbol.bind == kinds.GLOBAL:
             require(symbol.name not in public, f"two global symbols {symbol.name!r}")
             public.add(symbol.name)
-            if section.kind is Kind.CODE and symbol.type in CALLABLE:
+            if section.kind is Kind.CODE and symbol.type in kinds.CALLABLE:
                 called.add(symbol.name)
     relocated: set[int] = set()
     for part in parts:
@@ -79,16 +69,13 @@ def load_image(source: bytes | Path) -> Image:
         if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
             continue
         require(part.info not in relocated, f"two lists of relocations of {target.name}")
-        require(
-            not target.entry_bytes,
-            f"relocations of {target.name}, whose constants may be merged",
-            "put constants that are addresses into .rodata",
-        )
+        merged = f"relocations of {target.name}, whose constants may be merged"
+        require(not target.entry_bytes, merged)
         relocated.add(part.info)
         placed[part.info] = _relocate(entries, symbols, target, placed)
     sections = tuple(entry for section in placed.values() for entry in section.entries())
     own = len({section.name for section in sections}) == len(sections)
-    require(own, "a section with the name of an entry of another", "call it otherwise")
+    require(own, "a section with the name of an entry of another")
     return Image(X86_64, sections, places, frozenset(called), features_of(parts))
 
 
@@ -98,15 +85,15 @@ def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
     placed: dict[int, Section] = {}
     names: set[str] = set()
     for index, part in enumerate(parts):
-        kind = kind_of(part)
+        kind = kinds.kind_of(part)
         if kind is Kind.NOT_LOADED:
             continue
-        require(part.name not in names, f"two sections {part.name}", "give each its own name")
+        require(part.name not in names, f"two sections {part.name}")
         names.add(part.name)
         step, known = max(part.align, 64), min(max(part.align, 1), PAGE)
         address = -(-address // step) * step
         placed[index] = Section(
-            part.name, address, part.content, kind, known, entry_bytes=entry_bytes_of(part)
+            part.name, address, part.content, kind, known, entry_bytes=kinds.entry_bytes_of(part)
         )
         address += len(part.content) + 4096
     return placed
@@ -117,7 +104,7 @@ def _names_entry(symbol: Symbol, size: int) -> bool:
 
     The section's own symbol does not: linkers add to it first, and then look for the entry.
     """
-    return bool(symbol.name) and symbol.type != SECTION and symbol.value < size
+    return bool(symbol.name) and symbol.type != kinds.SECTION and symbol.value < size
 
 
 def _relocate(
@@ -130,30 +117,23 @@ def _relocate(
     unresolved: dict[int, str] = {}
     for at, number, of, addend in entries:
         where = f"{section.name}+{at:#x}"
-        require(
-            number in RELOCATIONS,
-            f"relocation type {number} at {where}",
-            "reach constants relative to the instruction pointer, in this object",
-        )
-        kind = RELOCATIONS[number]
-        field_bytes = range(at, at + kind.width)
-        alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
+        require(number in kinds.FIELDS, f"relocation type {number} at {where}")
+        field_bytes = range(at, at + kinds.FIELDS[number])
+        alone = field_bytes.stop <= len(content) and taken.isdisjoint(field_bytes)
         require(alone, f"a relocation at {where} beyond the section or over another")
         taken.update(field_bytes)
         symbol = symbols[of]
         target = placed.get(symbol.place)
-        why = replaceable(symbol)
-        if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
+        why = kinds.replaceable(symbol)
+        left = section.kind is Kind.CONSTANTS or number == kinds.R_64
+        if left or target is None or why:
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
-        require(
-            not target.entry_bytes or _names_entry(symbol, len(target.data)),
-            f"a relocation at {where} to mergeable constants that names none",
-            "name the constant by a local symbol, or put it into .rodata",
-        )
-        links[at] = Link(*target.place(symbol.value, addend), kind is Relocation.BRANCH)
+        named = not target.entry_bytes or _names_entry(symbol, len(target.data))
+        require(named, f"a relocation at {where} to mergeable constants that names none")
+        links[at] = Link(*target.place(symbol.value, addend), number == kinds.PLT32)
         value = target.address + symbol.value + addend - (section.address + at)
-        require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach", "mend it")
-        content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
+        require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach")
+        content[at : field_bytes.stop] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)
