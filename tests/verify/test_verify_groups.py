@@ -155,7 +155,7 @@ section .note.GNU-stack noalloc noexec nowrite progbits
 
 
 def test_a_case_brings_no_number_of_another_message() -> None:
-    spec, function = stated("seal_many")
+    spec, function = stated(KERNEL, "seal_many")
     known = found(KERNEL, "seal_many")["next"]
     own = {
         **known.unknowns, "aad_length": (1, 1 << 60), "iv_length": (12, 12), "length": (0, 99),
