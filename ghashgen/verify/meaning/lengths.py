@@ -11,7 +11,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.numbers import times
-from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.term import NUMBERS, Lane, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
@@ -60,6 +60,8 @@ class Lengths:
 
     def named(self, lane: Term) -> Lane:
         """Return the block under its name, in a register or in memory; else part by part."""
+        if not lane.deps & NUMBERS:
+            return lane
         return self.names.part_by_part(self.variable, lane, self._named)
 
     def _named(self, lane: Term) -> Lane | None:

@@ -119,7 +119,7 @@ class Names:
 
     def named(self, lane: Lane) -> Lane:
         """Return a value with names for what has definitions in it: blocks, whole or padded."""
-        if not isinstance(lane, Term):
+        if not isinstance(lane, Term) or of_table(lane):
             return lane
         named: Lane = self.settled(lane) if lane.deps & RAW else lane
         for special in self.special:

@@ -123,7 +123,7 @@ class Records(Function):
         if not ahead:
             return None
         index = memory.facts.known(place, self.terms.at) + ahead
-        if not 0 <= index < ghosts[WINDOW]:
+        if index < 0 or not memory.facts.shows(combined(ghosts[WINDOW], index + 1, -1)):
             raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:
             if word < STATUS:
@@ -132,19 +132,22 @@ class Records(Function):
         name = WORDS[word // NUMBER_BYTES]
         if size != NUMBER_BYTES or word % size or name not in {*self.buffers, *self.lengths}:
             raise unsupported("no word of another record", self.terms.at)
-        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_of_{index}"
+        # No case brings a name that ends so: a block of this message has the name of its place.
+        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_{index}_of"
         if key not in known and name in self.lengths:
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
         elif key not in known:
-            lost = partial(self.lost, index)
+            # What is written there may be made of any message's data.
+            mixed = 0 if self.buffers[name].access is Access.READ else DATA
+            lost = partial(self.lost, OTHERS << index | mixed)
             memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
 
-    def lost(self, index: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message of the window."""
-        return self.terms.lost(OF_ANOTHER, True, 8 * size, OTHERS << index)
+    def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message, and is `of` that data."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:
         """Return a term that an assertion names: also any value of another message alone."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
-from ghashgen.verify.core.numbers import Number, replaced, unknown
+from ghashgen.verify.core.numbers import Number, parts, replaced, unknown
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.renumbering import renumbered
 from ghashgen.verify.core.term import Lane, Term
@@ -63,6 +63,9 @@ class State:
         for name, low, high in case.fresh:
             facts = facts.with_range(name, low, high)
         values = dict(case.values)
+        asked = {*values, *(u for a in case.not_negative for u, _ in parts(a)[1])}
+        if not asked <= facts.ranges.keys():
+            raise unsupported("a question about the numbers of another state")
         news = (replaced(a, values) for a in case.not_negative)
         facts = facts.with_values(values).with_not_negative(*news)
         while facts.possible():

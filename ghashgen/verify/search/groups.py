@@ -55,8 +55,10 @@ LIKE = {"aad_length": 5}
 def alone(search: Search) -> int:
     """Return where a message is processed by itself, if others are in groups; 0 if none are."""
     ways = Counter(to for after in search.after.values() for to in after)
-    at, most = max(ways.items(), key=lambda item: item[1])
-    return at if most >= MANY_WAYS and search.heads - reached(search.after, at) else 0
+    many = [at for at, count in ways.items() if count >= MANY_WAYS]
+    # From there all of a message follows, and of such places in it, only some.
+    at = max(many, key=lambda at: len(reached(search.after, at)), default=0)
+    return at if at and search.heads - reached(search.after, at) else 0
 
 
 @dataclass
