@@ -14,26 +14,26 @@ from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
-from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h, to_register
+from ghashgen.kernels.hash.parts.interface import load_state, store_state, times_h, to_register
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 
 
 def build(b: Builder, kernel: Kernel) -> None:
     """Record the function of this kernel."""
     table, x, source, length = b.params
-    state = load_block(b, kernel, x, name="X")
+    state = load_state(b, kernel, x)
     if kernel.blocks > 1:
         _SINGLE[kernel.instruction_set.partial_registers](b, kernel, state)
     X = state_of(b, kernel, state)
     X = absorb(Message(b, kernel, table, source, length), X, "store")
-    store_block(b, kernel, x, X)
+    store_state(b, kernel, x, X)
     b.label("done")
 
 
 def _finish_single(b: Builder, kernel: Kernel, state: VReg, block: VReg) -> None:
     table, x, _, _ = b.params
     A = b.xor(to_register(b, kernel, block, "C"), state, "A = X + C")
-    store_block(b, kernel, x, times_h(b, kernel, table, A))
+    store_state(b, kernel, x, times_h(b, kernel, table, A))
     b.emit("return")
     b.label("more")
 
