@@ -22,19 +22,20 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
     """Record the function of this kernel."""
     at = given(b, kernel, name)
     b.branch("equal", at["length"], 0, "done")
-    for sized in sizes(b, kernel, at["schedule"], ""):
+    for sized in sizes(b, kernel, at["schedule"]):
         _text(b, sized, at, record)
     b.label("done")
 
 
 def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
-    X = b.variable(load_state(b, kernel.hash, at["state"]), "X")
     keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
     first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
     text = Text(
         *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),
         counters=Counters(b, kernel, first, kept=False, reverses=kernel.hash.reverses),
     )
+    # Late, since a caller may have stored it just now.
+    X = b.variable(load_state(b, kernel.hash, at["state"]), "X")
     record(text, X, "store")
     store_state(b, kernel.hash, at["state"], X)
 

@@ -2,9 +2,10 @@
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
+from ghashgen.kernels.aes.cipher import add_text
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.given.kernel import GivenKernel
-from ghashgen.kernels.given.sizes import enciphered
+from ghashgen.kernels.given.sizes import rounds
 from ghashgen.kernels.given.taken import function, given
 from ghashgen.kernels.hash.parts.interface import load_state, times_h, to_register
 from ghashgen.kernels.memory import BYTE_SWAP
@@ -16,14 +17,14 @@ _IV = (1 << 128) - (1 << 32)
 def build(b: Builder, kernel: GivenKernel) -> None:
     """Record the function of this kernel."""
     at, sized = given(b, kernel, "final"), kernel.sized(256)
-    lengths = length_block(b, sized, at["aad_length"], at["length"])
-    A = b.xor(load_state(b, kernel.hash, at["state"]), lengths, "A = X + lengths")
-    hashed = to_register(b, kernel.hash, times_h(b, kernel.hash, at["table"], A), "as in memory")
     counter = b.and_const(b.load(Mem(base=at["first_counter"]), "counter"), _IV, "iv", "IV")
     J0 = b.xor(counter, b.const(1, "one"), "J_0, bytes reversed")
     J0 = b.shuffle_bytes(J0, b.const(BYTE_SWAP, "byte_swap"), "J_0")
-    mask = enciphered(b, kernel, at["schedule"], J0, "E_K(J_0)")
-    b.store(Mem(base=at["state"]), b.xor(hashed, mask, "the tag"), "the tag")
+    state, last = rounds(b, kernel, at["schedule"], J0)
+    lengths = length_block(b, sized, at["aad_length"], at["length"])
+    A = b.xor(load_state(b, kernel.hash, at["state"]), lengths, "A = X + lengths")
+    hashed = to_register(b, kernel.hash, times_h(b, kernel.hash, at["table"], A), "as in memory")
+    b.store(Mem(base=at["state"]), add_text(b, state, last, hashed, "the tag"), "the tag")
 
 
 FUNCTION = function("final", 60, "make the tag of the state and the lengths, in its place", build)

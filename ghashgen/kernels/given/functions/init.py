@@ -3,7 +3,7 @@
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.given.kernel import GivenKernel
-from ghashgen.kernels.given.sizes import enciphered
+from ghashgen.kernels.given.sizes import rounds
 from ghashgen.kernels.given.taken import function, given
 from ghashgen.kernels.hash.functions.init import fill, pad
 from ghashgen.kernels.hash.parts.interface import to_register
@@ -20,8 +20,8 @@ def _subkey(b: Builder, kernel: GivenKernel, at: dict[str, VReg]) -> VReg:
     if "halves" in at:
         halves = b.load(Mem(base=at["halves"]), "the halves of H, the first one low")
         return b.swap64(halves, "H")
-    block = enciphered(b, kernel, at["schedule"], b.zero("zeros"), "H = E_K(0), as in memory")
-    return to_register(b, kernel.hash, block, "H")
+    state, last = rounds(b, kernel, at["schedule"], b.zero("zeros"))
+    return to_register(b, kernel.hash, b.aes_last(state, last, "H, as in memory"), "H")
 
 
 FUNCTION = function("init", 10, "fill the table of the hash subkey", build)
