@@ -33,4 +33,5 @@ SCHEME = Multiply(
     products=schoolbook.products,
     recombine=recombine,
     budget=Budget(block={"clmul": 4}, group={"clmul": 1, "shuffle": 1, "xor": 2}),
+    listed=False,
 )
