@@ -29,22 +29,19 @@ def sizes(b: Builder, kernel: GivenKernel, schedule: VReg) -> Iterator[Sized]:
         yield kernel.sized(last)
 
 
-def rounds(b: Builder, kernel: GivenKernel, schedule: VReg, block: VReg) -> tuple[VReg, Mem]:
-    """Record all rounds of a block but the last; return the state, and where the last key is.
-
-    The last rounds are those of every size: a shorter key enters later.
-    """
-    host, told = kernel.host, _told(b, kernel, schedule)
-    apart = CELL_BYTES // host.rounds_times
-    place = Mem(base=schedule, index=told, scale=apart, disp=apart * host.rounds_less)
-    last = b.gpr("gpr_address", place, note="the last round key")
-    state = b.variable(b.xor(block, Mem(base=schedule), "+ k_0"), "AES")
-    fewest, *more = ROUNDS.values()
-    for number in (fewest, *more[:-1]):
-        b.branch("equal", told, host.told(number), f"rounds_{number}")
-    for number in range(more[-1], 1, -1):
-        if number in ROUNDS.values() and number != more[-1]:
-            b.label(f"rounds_{number}")
-        key = Mem(base=last, disp=-CELL_BYTES * (number - 1))
-        b.assign(state, b.aes_round(state, key, f"{number - 1} rounds behind this one"))
-    return state, Mem(base=last)
+def rounds(b: Builder, kernel: GivenKernel, schedule: VReg, block: VReg) -> tuple[VReg, VReg]:
+    """Record all rounds of a block but the last; return the state and the last round's key."""
+    told = _told(b, kernel, schedule)
+    keys = [Mem(base=schedule, disp=CELL_BYTES * i) for i in range(max(ROUNDS.values()) + 1)]
+    state, done = b.variable(b.xor(block, keys[0], "+ k_0"), "AES"), 0
+    last = b.register("last")
+    for number in ROUNDS.values():
+        for i in range(done + 1, number):
+            b.assign(state, b.aes_round(state, keys[i], f"round {i}"))
+        b.assign(last, b.load(keys[number], f"k_{number}"))
+        done = number
+        if number < max(ROUNDS.values()):
+            b.branch("equal", told, kernel.host.told(number), "last")
+            b.assign(state, b.aes_round(state, last, f"round {number}"))
+    b.label("last")
+    return state, last
