@@ -81,7 +81,8 @@ def _finals(kernel: GivenKernel, size: int) -> Iterator[Trial]:
             "key": _key(kernel, schedule(kernel, key.key), key.h),
             "le_ctr": _turned(kernel, "counter", counter),
             "acc": _turned(kernel, "x", x),
-            **{"aad_len": aad, "len": text},
+            "aad_len": aad,
+            "len": text,
         }
         tag = Part("acc", xor_blocks(hashed, mask))
         yield Trial("final", f"{aad} and {text} bytes", key.key, given, [tag])

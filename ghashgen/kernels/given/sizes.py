@@ -1,6 +1,7 @@
 """The size of a key, which its schedule tells by the number of rounds."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
@@ -33,15 +34,13 @@ def rounds(b: Builder, kernel: GivenKernel, schedule: VReg, block: VReg) -> tupl
     """Record all rounds of a block but the last; return the state and the last round's key."""
     told = _told(b, kernel, schedule)
     keys = [Mem(base=schedule, disp=CELL_BYTES * i) for i in range(max(ROUNDS.values()) + 1)]
-    state, done = b.variable(b.xor(block, keys[0], "+ k_0"), "AES"), 0
-    last = b.register("last")
-    for number in ROUNDS.values():
-        for i in range(done + 1, number):
+    state, last = b.variable(b.xor(block, keys[0], "+ k_0"), "AES"), b.register("last")
+    for fewer, number in pairwise((0, *ROUNDS.values())):
+        if fewer:
+            b.branch("equal", told, kernel.host.told(fewer), "last")
+            b.assign(state, b.aes_round(state, last, f"round {fewer}"))
+        for i in range(fewer + 1, number):
             b.assign(state, b.aes_round(state, keys[i], f"round {i}"))
         b.assign(last, b.load(keys[number], f"k_{number}"))
-        done = number
-        if number < max(ROUNDS.values()):
-            b.branch("equal", told, kernel.host.told(number), "last")
-            b.assign(state, b.aes_round(state, last, f"round {number}"))
     b.label("last")
     return state, last

@@ -208,7 +208,7 @@ class Message:
     @property
     def ends(self) -> bool:
         """Whether the state becomes the tag, under a counter block of the message."""
-        return self.function.operation == "final"
+        return bool(self.function.operation == "final")
 
     def mask(self, state: State) -> Form:
         """Return E_K(J_0) where the message began in an earlier call."""
@@ -267,7 +267,8 @@ class Message:
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
             "first_counter": Buffer(
-                Access.READ, BLOCK_BYTES,
+                Access.READ,
+                BLOCK_BYTES,
                 lambda memory, at: self.turned(self.counters.at_entry(memory, at)),
             ),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),

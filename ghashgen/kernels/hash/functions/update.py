@@ -18,7 +18,6 @@ from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
 from ghashgen.kernels.hash.parts.interface import load_state, store_state, times_h, to_register
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 
-
 State = Callable[[], VReg]
 """Records the load of the state, unless that is done."""
 
@@ -29,7 +28,7 @@ def build(b: Builder, kernel: Kernel, late: bool = False) -> None:
     `late`: the state is loaded where it is needed, since a caller may have stored it just now.
     """
     table, x, source, length = b.params
-    state = partial(load_state, b, kernel, x)
+    state: State = partial(load_state, b, kernel, x)
     if not late:
         early = state()
         state = lambda: early  # noqa: E731
