@@ -19,6 +19,7 @@ from ghashgen.output import generate
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
+from ghashgen.verify.advice import advised
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.report import report
@@ -172,6 +173,9 @@ def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: 
     if isinstance(source, Path) and not source.is_file():
         raise GhashgenError(f"{source}: no such file", "assemble it: nasm -f elf64")
     spec = proofs.statement(kernel, target(abi, "elf64", prefix).symbol(kernel.name), abi)
-    proof = prove_object(source, spec)
+    try:
+        proof = prove_object(source, spec)
+    except GhashgenError as refusal:
+        raise advised(refusal) from None
     explain(proof.refutation)
     return Proof(**vars(proof))

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,9 @@ FEATURES_OFF_BEFORE = pytest.StashKey[str]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Mask the CPU, in the process that runs tests (xdist's controller starts those with its own
-    environment and runs none); and take interrupts."""
+    environment and runs none); take interrupts; and collect no garbage before tests run, since
+    what is imported stays."""
+    gc.disable()
     # A shell starts what runs in its background with interrupts ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[FEATURES_OFF_BEFORE] = os.environ.get(FEATURES_OFF, "")
@@ -118,6 +121,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -261,6 +265,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
         yield running
+
+
+@pytest.fixture
+def kept_emulator(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the trials of an attack share an emulator: its start takes longer than most of them."""
+    monkeypatch.setattr("ghashgen.check.attack.trial.Emulator", lambda: nullcontext(emulator))
 
 
 @pytest.fixture(scope="module")

@@ -165,7 +165,9 @@ def main() -> None:
         # In standalone mode click would end an interrupted verb with status 1.
         sys.exit(cli(prog_name="ghashgen", standalone_mode=False))
     except GhashgenError as refusal:
-        click.echo(f"ghashgen: {refusal}", err=True)
+        from ghashgen.verify.advice import advised
+
+        click.echo(f"ghashgen: {advised(refusal)}", err=True)
         sys.exit(REFUSED)
     except click.ClickException as misuse:
         # Without a verb, click's message is the whole help.

@@ -1,4 +1,5 @@
-"""Refuses an option of one value that is given two different values, or an empty one.
+"""Refuses an option of one value that is given two different values, or an empty one, and --csv
+with --json.
 
 An empty value is usually an unset shell variable. As a path it would mean the working folder, and
 elsewhere the default.
@@ -15,7 +16,8 @@ from ghashgen.support.errors import GhashgenError
 def require_once(
     name: str, command: click.Command, context: click.Context, args: Sequence[str]
 ) -> None:
-    """Refuse a call that gives an option of one value two different values, or an empty one.
+    """Refuse a call that gives an option of one value two different values, or an empty one, and
+    one that asks for two forms of output.
 
     An empty value is accepted where it is the default.
 
@@ -34,6 +36,8 @@ def require_once(
     except click.UsageError as misuse:
         misuse.ctx = inner
         raise
+    if given.get("csv_out") and given.get("as_json"):
+        raise GhashgenError("--csv and --json exclude each other", "leave one out")
     for option in single:
         values = _values(option, given)
         if len(values) > 1:

@@ -7,7 +7,7 @@ only the median is known.
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -249,22 +249,23 @@ def write_record(results: Results, slug: str, folder: Path, note: str = "") -> P
             the record cannot be written.
     """
     path, text = folder / f"{slug}.json", record_text(results, note)
-    if path.exists():
-        lost = _lost(load_record(path).results, results)
-        if lost:
-            raise GhashgenError(
-                f"{path} holds {len(lost)} figures that this run lacks, such as {lost[0]}",
-                "measure everything, or delete the file first",
-            )
+    cells = {(cell.name, cell.mode, cell.size) for cell in results.cells}
+    require_kept(path, lambda cell, _: (cell.name, cell.mode, cell.size) in cells)
     write_whole(path, text)
     return path
 
 
-def _lost(before: Results, now: Results) -> list[str]:
-    """Return, in words, the kernels' cells that `before` has and `now` lacks."""
-    cells = {(cell.name, cell.mode, cell.size) for cell in now.cells}
-    return [
-        f"{cell.name} {cell.mode} {size_name(cell.size, cell.mode)}"
-        for cell in before.cells
-        if (cell.name, cell.mode, cell.size) not in cells
-    ]
+def require_kept(path: Path, has: Callable[[Cell, Subject], bool]) -> None:
+    """Refuse to replace a record by a run that lacks some of its figures.
+
+    Raises:
+        GhashgenError: it lacks some, or the record is malformed.
+    """
+    before = load_record(path).results if path.exists() else None
+    lost = [c for c in before.cells if not has(c, before.subjects[c.name])] if before else []
+    if lost:
+        first = f"{lost[0].name} {lost[0].mode} {size_name(lost[0].size, lost[0].mode)}"
+        raise GhashgenError(
+            f"{path} holds {len(lost)} figures that this run lacks, such as {first}",
+            "measure everything, or delete the file first",
+        )

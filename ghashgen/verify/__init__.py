@@ -5,8 +5,8 @@ meaning of instructions is written from Intel's manual (`x86_64/rows`). The defi
 comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 `ghashgen.algebra.ops.forms`. From the ground up, each folder importing those before it:
 
-- core: values. term, terms, kinds: hash-consed data with exact forms; variables: which of them are
-  in a term; numbers, linear: numbers with unknowns, and what is known of these; values: pointers;
+- core: values. term, terms, kinds: hash-consed data with exact forms; renumbering: the same with
+  other numbers; numbers, linear: numbers with unknowns, what is known of these; values: pointers;
   words, opaque: sums modulo 2^32 and the S-box; limits: which lengths there are; refutation,
   explanation: how a wrong kernel is reported.
 - machine: what every target has. target: what differs, as one value; image: an object file as
@@ -20,7 +20,7 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - statements: what an object claims, for each family of kernels.
 - checking: checks a function by a certificate; theorems: what is proved.
 - search: proposes certificates, and runs functions at chosen lengths. Nothing rests on it.
-- report: a proof in words and as data; difference: explains a refutation. The prover imports
-  neither.
+- report: a proof in words and as data; difference: explains a refutation; advice: what to do about
+  an object that is not read. The prover imports none of them.
 - prove: `prove_object`, the entry point. It knows no family: a statement brings its own.
 """

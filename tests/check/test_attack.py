@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.emulating import needs_bochs
 from helpers.verify_objects import ASM, assembled
 
 from ghashgen.check.attack import trial
@@ -50,16 +51,6 @@ def built(folder: Path, name: str = SMALL, abi: str = "sysv", align: int = 0) ->
     kernels = choose_of(Kernel, Choice(name=(name,)))
     target = runnable(abi, table_align=align)
     return build(kernels, target, kernels_folder(), folder / "obj")[0]
-
-
-@pytest.fixture
-def emulator() -> None:
-    """Skip where there is none: an accepted object is run in it too."""
-    with Emulator() as one:
-        try:
-            one.features()
-        except GhashgenError as error:
-            pytest.skip(str(error))
 
 
 def test_parts_are_found_and_say_what_they_do() -> None:
@@ -195,7 +186,8 @@ def accepted(item: Built, folder: Path, kind: str, seed: int) -> trial.Ran:
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
+@pytest.mark.usefixtures("kept_emulator")
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
@@ -215,7 +207,8 @@ def test_wrong_objects_are_seen_when_run(folder: Path, kind: str, said: str) -> 
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
+@pytest.mark.usefixtures("kept_emulator")
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
 def test_a_right_kernel_is_right_when_run(folder: Path, abi: str) -> None:
     item = built(folder, "ghash_avx2_winograd_clmul1_x16_segments_wipe", abi)
@@ -226,7 +219,8 @@ def test_a_right_kernel_is_right_when_run(folder: Path, abi: str) -> None:
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
+@pytest.mark.usefixtures("kept_emulator")
 def test_a_secret_that_is_left_behind_is_seen(folder: Path) -> None:
     """A kernel without wipe, run as one that says it wipes."""
     item = built(folder)
@@ -236,7 +230,7 @@ def test_a_secret_that_is_left_behind_is_seen(folder: Path) -> None:
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
 def test_no_emulator_is_a_refusal_and_no_finding(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +247,7 @@ def test_no_emulator_is_a_refusal_and_no_finding(
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
 def test_a_prover_that_accepts_everything_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +281,7 @@ def test_a_prover_that_stops_is_found_too(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.usefixtures("emulator")
+@needs_bochs
 @pytest.mark.parametrize("count", [24, 64])
 def test_few_mutants_of_every_set_and_both_conventions(tmp_path: Path, count: int) -> None:
     """The quick form of `ghashgen attack --part mutants`: faults are rejected, or harmless."""

@@ -88,6 +88,7 @@ def built(folder: Path, kernel: Either, abi: str = "sysv") -> Built[Either]:
     ],
     ids=name_of,
 )
+@pytest.mark.usefixtures("kept_emulator")
 def test_a_right_kernel_is_right_when_run(folder: Path, kernel: Either, abi: str) -> None:
     item = built(folder, kernel, abi)
     ran = trial.run(item.obj.read_bytes(), item, folder, "1")
@@ -114,6 +115,7 @@ def test_a_right_kernel_is_right_in_the_emulator(folder: Path, kernel: Either) -
         ("dropped", "from byte"),
     ],
 )
+@pytest.mark.usefixtures("kept_emulator")
 def test_wrong_objects_are_seen_when_run(
     folder: Path, kernel: Either, kind: str, said: str
 ) -> None:
@@ -129,6 +131,7 @@ def test_wrong_objects_are_seen_when_run(
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.usefixtures("kept_emulator")
 def test_a_fault_in_what_takes_pieces_is_seen_when_run(folder: Path, function: str) -> None:
     """It returns at once; nothing else of the object is another."""
     item = built(folder, PIECES)
@@ -139,6 +142,7 @@ def test_a_fault_in_what_takes_pieces_is_seen_when_run(folder: Path, function: s
 
 
 @pytest.mark.parametrize("kernel", [TEXT, WHOLE, PIECES, COUNTERS], ids=name_of)
+@pytest.mark.usefixtures("kept_emulator")
 def test_a_secret_that_is_left_behind_is_seen(folder: Path, kernel: Either) -> None:
     """A kernel without wipe, run as one that says it wipes."""
     item = built(folder, kernel)

@@ -47,9 +47,10 @@ from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import names_of, render_all
 from ghashgen.output.generate import generate
 from ghashgen.records.records import Record
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
-from ghashgen.support.toolchain import assemble, assemble_text, compile_c, find_cc, link
+from ghashgen.support.toolchain import assemble, assemble_text, find_cc, link
 
 ROOT = project_root()
 ENTRIES = tuple(e for e in manifest.load(ROOT / "generated").values() if e.family == "ctr")
@@ -201,7 +202,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cc = find_cc()
     for name in ("ghashgen_ctr_dispatch", "driver"):
         objects.append(folder / f"{name}.o")
-        compile_c(cc, folder / f"{name}.c", objects[-1], flags=FLAGS, include=(folder,))
+        programs.compile_c(cc, folder / f"{name}.c", objects[-1], flags=FLAGS, include=(folder,))
     link(cc, objects, folder / "driver")
     return folder / "driver"
 

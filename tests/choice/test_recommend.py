@@ -22,6 +22,7 @@ from helpers.dispatching import (
     record,
     shipped,
 )
+from msgspec import structs
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.registry import uarch
@@ -422,7 +423,9 @@ def test_figures_of_other_code_are_left_out_and_that_is_said_in_a_line(
     zen5, said = of_any_code(measured), measured.results.subjects
     fastest = "ghash_sse_schoolbook_shiftxor_x1"
     cells = tuple(
-        replace(c, runs=tuple(replace(r, median=1.0) for r in c.runs)) if c.name == fastest else c
+        structs.replace(c, runs=tuple(structs.replace(r, median=1.0) for r in c.runs))
+        if c.name == fastest
+        else c
         for c in zen5.results.cells
     )
     subjects = dict(zen5.results.subjects)

@@ -308,6 +308,8 @@ def test_the_verb_takes_the_family_that_has_what_is_given(monkeypatch: pytest.Mo
         assert (kernel["key"], kernel["kernel"]) == (128, LARGE.name)
         assert kernel["record"] == "docs/bench/gcm/amd-26-2-1.json"
         assert (kernel["speed"]["mode"], kernel["also"][0]["mode"]) == ("seal", "open")
+    answer = json.loads(ask(monkeypatch, "--use", "bulk", "--json").output)
+    assert (answer["family"], answer["use"]) == ("gcm", "bulk")
     answer = json.loads(ask(monkeypatch, "--bytes", "64", "--json").output)
     assert answer["family"] == "hash"
 
@@ -326,7 +328,7 @@ def test_the_verb_shows_sizes_of_keys_apart_and_says_what_for(
     [
         (("--family", "hash", "--key", "128"), "family hash has no --key"),
         (("--op", "ghash", "--key", "128"), "no family of kernels has both --op and --key"),
-        (("--use", "bulk"), "family hash has no use 'bulk'"),
+        (("--op", "ghash", "--use", "bulk"), "family hash has no use 'bulk'"),
         (("--family", "gcm", "--use", "bilk"), "family gcm has no use 'bilk'; did you mean bulk"),
         (("--key", "192",), "lists no kernel for key 192"),
     ],

@@ -1,7 +1,5 @@
 """The command line as a user meets it: output, refusals, exit status."""
 
-import contextlib
-import io
 import json
 import os
 import subprocess
@@ -10,9 +8,9 @@ from pathlib import Path
 
 import click
 import pytest
+from helpers.calling import here
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
-from ghashgen.cli import main as program
 from ghashgen.cli.main import cli
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.compare.registry import studies
@@ -21,30 +19,10 @@ from ghashgen.support.paths import cache_folder, kernels_folder
 REFUSED = 2
 
 
-def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ghashgen", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **(env or {})},
-        check=False,
-    )
-
-
-def here(*words: str) -> subprocess.CompletedProcess[str]:
-    """Call it in this process, which has imported it already."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(io.StringIO()) as out,
-        contextlib.redirect_stderr(io.StringIO()) as err,
-    ):
-        patch.setattr(sys, "argv", ["ghashgen", *words])
-        patch.setattr(program, "heed", lambda: None)
-        with pytest.raises(SystemExit) as ended:
-            program.main()
-    status = ended.value.code
-    assert status is None or isinstance(status, int)
-    return subprocess.CompletedProcess(words, status or 0, out.getvalue(), err.getvalue())
+def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
+    """Call it as a program, where that is what is asked; imports alone take half a second."""
+    program = [sys.executable, "-m", "ghashgen", *words]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +47,10 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
         (["prove-object", "absent.o"], "no such file"),
+        (["prove-object", __file__, "--name", "paper_optimized"], "cli.py: not a relocatable ELF"),
+        (["prove-object", __file__, "--save-certificates", "/proc/c"], "/proc accepts no new file"),
+        (["attack", "--keep", "/proc/found"], "/proc accepts no new file: "),
+        (["bench", "--store", "/proc/x"], "/proc/x: unable to open database file; choose another"),
         (["list", "--key", "long"], "'long' is not a valid integer; see ghashgen list --help"),
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
@@ -96,6 +78,9 @@ def here(*words: str) -> subprocess.CompletedProcess[str]:
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
         (["report", "--out", "/dev/null"], "/dev/null is not a folder; choose another --out"),
+        (["bench", "--csv", "--json"], "--csv and --json exclude each other; leave one out"),
+        (["compare", "--json", "tls", "--csv"], "--csv and --json exclude each other; leave one"),
+        (["audit", "--ports", "--per", "block"], "cycles per group and per block; leave out --per"),
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
@@ -137,14 +122,16 @@ def test_an_option_may_say_the_same_twice_and_those_of_several_values_differ() -
 
 
 def test_a_missing_assembler_is_named_with_its_remedy(tmp_path: Path) -> None:
-    done = ghashgen(
+    done = here(
         *("generate", "--name", "paper_baseline", "--out", str(tmp_path / "out")),
-        env={"GHASHGEN_NASM": "no-such-nasm"},
+        GHASHGEN_NASM="no-such-nasm",
     )
     assert done.returncode == REFUSED
     assert "nasm not found" in done.stderr
     assert "install it" in done.stderr
     assert not (tmp_path / "out").exists()
+    doctor = ghashgen("doctor", env={"GHASHGEN_NASM": "no-such-nasm"})
+    assert (doctor.returncode, doctor.stderr) == (REFUSED, done.stderr)
 
 
 def test_one_kernel_is_printed_and_assembles_to_what_the_catalogue_has() -> None:
@@ -173,7 +160,7 @@ def test_list_shows_the_words_by_which_it_filters() -> None:
 
 
 def test_audit_counts_table_11() -> None:
-    done = ghashgen("audit", "--name", "paper_baseline", "--name", "paper_optimized", "--json")
+    done = here("audit", "--name", "paper_baseline", "--name", "paper_optimized", "--json")
     baseline, optimized = json.loads(done.stdout)
     assert baseline["single"]["instructions"] == 18
     assert optimized["single"]["instructions"] == 10
@@ -181,7 +168,7 @@ def test_audit_counts_table_11() -> None:
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_validate_says_how_and_passes() -> None:
-    done = ghashgen("validate", "--name", "ghash_sse_k_clmul1_x1", "--json")
+    done = here("validate", "--name", "ghash_sse_k_clmul1_x1", "--json")
     (result,) = json.loads(done.stdout)
     assert done.returncode == 0
     assert result["ok"]
@@ -197,20 +184,20 @@ def test_validate_says_how_and_passes() -> None:
 def test_validate_runs_more_if_all_is_asked_for() -> None:
     name = ("validate", "--name", "ghash_sse_k_clmul1_x1")
     (some,), (every,) = (
-        json.loads(ghashgen(*name, *more, "--json").stdout) for more in ((), ("--all",))
+        json.loads(here(*name, *more, "--json").stdout) for more in ((), ("--all",))
     )
     assert some["ok"]
     assert every["ok"]
     if every["how"] == "native":
         assert every["cases"] > 8 * some["cases"]
         assert every["random_points"]["bits"] >= 128 > some["random_points"]["bits"]
-    brief = ghashgen(*name, "--brief")
+    brief = here(*name, "--brief")
     assert brief.stdout == ""
     assert "agree with pyca/cryptography and CAVP: 1 of 1 kernel" in brief.stderr
 
 
 def test_prove_says_in_a_line_how_many_identities_hold() -> None:
-    done = ghashgen("prove", "--theorem", "h-shift", "--brief")
+    done = here("prove", "--theorem", "h-shift", "--brief")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "1 identity proved\n")
 
 
@@ -219,7 +206,7 @@ def test_prove_says_in_a_line_how_many_identities_hold() -> None:
 def test_validate_runs_kernels_whose_symbols_have_a_prefix(more: tuple[str, ...]) -> None:
     """With power and combine, which the harness calls by their own symbols too."""
     name = "ghash_sse_winograd_clmul1_x16_segments"
-    done = ghashgen("validate", "--name", name, "--prefix", "foo_", *more, "--json")
+    done = here("validate", "--name", name, "--prefix", "foo_", *more, "--json")
     assert done.returncode == 0, done.stderr
     (result,) = json.loads(done.stdout)
     assert result["ok"]
@@ -228,16 +215,16 @@ def test_validate_runs_kernels_whose_symbols_have_a_prefix(more: tuple[str, ...]
 
 def test_prove_and_audit_find_the_same_under_a_prefix() -> None:
     name = ("--name", "ghash_sse_k_clmul1_x1", "--json")
-    audits = [ghashgen("audit", *name, *more).stdout for more in ((), ("--prefix", "foo_"))]
+    audits = [here("audit", *name, *more).stdout for more in ((), ("--prefix", "foo_"))]
     assert audits[0] == audits[1].replace("foo_", "")
-    (verdict,) = json.loads(ghashgen("prove", *name, "--prefix", "foo_").stdout)
+    (verdict,) = json.loads(here("prove", *name, "--prefix", "foo_").stdout)
     assert verdict["proved"]
     symbols = [function["symbol"] for function in verdict["functions"]]
     assert symbols == [f"foo_ghash_sse_k_clmul1_x1_{part}" for part in ("init", "mul", "update")]
 
 
 def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path: Path) -> None:
-    done = ghashgen("prove", "--name", "ghash_avx_k_clmul1_x1", "--json")
+    done = here("prove", "--name", "ghash_avx_k_clmul1_x1", "--json")
     (verdict,) = json.loads(done.stdout)
     assert verdict["proved"]
     update = next(f for f in verdict["functions"] if f["operation"] == "update")
@@ -245,10 +232,10 @@ def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path:
     assert {t["method"] for t in update["theorems"]} == {"certificate"}
 
     asm, obj = tmp_path / "k.asm", tmp_path / "k.o"
-    out = ghashgen("generate", "--name", "ghash_avx_k_clmul1_x1", "--out", "-").stdout
+    out = here("generate", "--name", "ghash_avx_k_clmul1_x1", "--out", "-").stdout
     asm.write_text(out)
     subprocess.run(["nasm", "-f", "elf64", "-o", obj, asm], check=True)
-    right = ghashgen("prove-object", str(obj), "--name", "ghash_avx_k_clmul1_x1", "--no-run")
+    right = here("prove-object", str(obj), "--name", "ghash_avx_k_clmul1_x1", "--no-run")
     assert right.returncode == 0
     assert "proved" in right.stdout
     assert "not run: --no-run was given" in right.stdout
@@ -259,7 +246,7 @@ def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path:
     wrong = "\n".join(lines) + "\n"
     asm.write_text(wrong)
     subprocess.run(["nasm", "-f", "elf64", "-o", obj, asm], check=True)
-    refuted = ghashgen("prove-object", str(obj), "--name", "ghash_avx_k_clmul1_x1", "--no-run")
+    refuted = here("prove-object", str(obj), "--name", "ghash_avx_k_clmul1_x1", "--no-run")
     assert refuted.returncode == REFUSED
     assert "NOT proved" in refuted.stdout
     assert "H^1" in refuted.stdout
@@ -267,7 +254,7 @@ def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path:
 
 @pytest.mark.cpu
 def test_doctor_lists_what_is_there() -> None:
-    done = ghashgen("doctor", "--json")
+    done = here("doctor", "--json")
     found = {finding["item"]: finding for finding in json.loads(done.stdout)}
     assert found["python"]["ok"]
     assert found["nasm"]["ok"]
@@ -291,7 +278,7 @@ def test_an_interrupt_ends_with_status_130(name: str) -> None:
 
 
 def test_a_pipe_gets_a_header_and_whole_names_between_tabs() -> None:
-    done = ghashgen("list", env={"COLUMNS": "40"})
+    done = here("list", COLUMNS="40")
     header, *lines = done.stdout.splitlines()
     assert header.split("\t")[:2] == ["kernel", "isa"]
     assert [line.split("\t")[0] for line in lines] == [kernel.name for kernel in catalogue()]
@@ -358,10 +345,10 @@ def test_plain_leaves_out_what_nobody_asked_for() -> None:
 
 def test_generate_says_how_many_kernels_do_more_than_was_asked_for(tmp_path: Path) -> None:
     axes = ("--isa", "sse", "--multiply", "winograd", "--blocks", "16", "--out")
-    done = ghashgen("generate", *axes, str(tmp_path / "every"))
+    done = here("generate", *axes, str(tmp_path / "every"))
     assert "5 of the 6 kernels do more than you asked for (" in done.stderr
     assert "(op, wipe, pipeline, segments); --plain leaves them out" in done.stderr
-    done = ghashgen("generate", *axes, str(tmp_path / "plain"), "--plain")
+    done = here("generate", *axes, str(tmp_path / "plain"), "--plain")
     assert done.stderr == ""
     assert done.stdout.startswith("1 kernel, ")
 
@@ -370,13 +357,13 @@ def test_a_check_is_refused_before_anything_is_made_again(tmp_path: Path) -> Non
     check = ("generate", "--check", "--out", str(tmp_path))
     # Where nothing can be assembled, whoever is refused is refused at once.
     env = {"GHASHGEN_NASM": "no-such-nasm"}
-    done = ghashgen(*check, env=env)
+    done = here(*check, **env)
     assert f"{tmp_path} has no MANIFEST.json to compare with" in done.stderr
     (tmp_path / "MANIFEST.json").write_text('{"schema": 1, "kernels": [')
-    done = ghashgen(*check, env=env)
+    done = here(*check, **env)
     assert done.returncode == REFUSED
     assert "MANIFEST.json is not a manifest: Input data was truncated; restore it" in done.stderr
-    done = ghashgen(*check, "--isa", "avx", env=env)
+    done = here(*check, "--isa", "avx", **env)
     assert "--check compares a folder with the whole catalogue" in done.stderr
 
 
@@ -396,13 +383,13 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         assert done.returncode == REFUSED
         assert cause in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    assert ghashgen(*kernel, "-", "--prefix", "x" * 64).returncode == 0
+    assert here(*kernel, "-", "--prefix", "x" * 64).returncode == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
 @pytest.mark.parametrize("words", [("generate", "--out"), ("vendor", "--into")])
 def test_a_place_that_takes_no_files_is_named_with_another(words: tuple[str, str]) -> None:
-    done = ghashgen(words[0], "--name", "paper_optimized", words[1], "/proc/x")
+    done = here(words[0], "--name", "paper_optimized", words[1], "/proc/x")
     assert done.returncode == REFUSED
     assert done.stderr.endswith(f"choose another {words[1]}\n")
     assert "change its permissions" not in done.stderr or os.getuid()
@@ -410,7 +397,7 @@ def test_a_place_that_takes_no_files_is_named_with_another(words: tuple[str, str
 
 @pytest.mark.parametrize("wanted", ["0", "-5"])
 def test_a_number_of_attempts_below_one_is_refused(wanted: str) -> None:
-    done = ghashgen("attack", "--count", wanted)
+    done = here("attack", "--count", wanted)
     assert done.returncode == REFUSED
     assert "is not in the range x>=1" in done.stderr
     assert done.stdout == ""

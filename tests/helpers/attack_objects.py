@@ -10,6 +10,7 @@ import pytest
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.advice import advised
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
@@ -50,7 +51,7 @@ def verdict(data: bytes, abi: str = "sysv") -> tuple[Category | None, str]:
     try:
         refutation = prove_object(data, statement(abi)).refutation
     except GhashgenError as error:
-        return ELF, str(error)
+        return ELF, str(advised(error))
     return (FUNCTION, "") if refutation is None else (refutation.category, str(refutation))
 
 

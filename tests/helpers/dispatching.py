@@ -33,8 +33,9 @@ from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.output.generate import generate
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.records import Record
+from ghashgen.support import programs
 from ghashgen.support.paths import project_root
-from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
+from ghashgen.support.toolchain import assemble, find_cc, link
 from helpers.cpus import masked
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -272,7 +273,7 @@ def _stubs(symbols: tuple[str, ...]) -> bytes:
     with tempfile.TemporaryDirectory() as name:
         source, obj = Path(name) / "stubs.c", Path(name) / "stubs.o"
         source.write_text("".join(lines) or "typedef int nothing;\n")
-        compile_c(find_cc(), source, obj, flags=FLAGS)
+        programs.compile_c(find_cc(), source, obj, flags=FLAGS)
         return obj.read_bytes()
 
 
@@ -299,9 +300,9 @@ def build(
     cc = find_cc()
     flags = [*FLAGS, *(f"-D{define}" for define in defines), *flags]
     alone = folder / "ghashgen_dispatch.o"
-    compile_c(cc, folder / "ghashgen_dispatch.c", alone, flags=flags)
+    programs.compile_c(cc, folder / "ghashgen_dispatch.c", alone, flags=flags)
     driver, stubs = folder / "driver.o", folder / "stubs.o"
-    compile_c(cc, DRIVER, driver, flags=flags, include=(folder,))
+    programs.compile_c(cc, DRIVER, driver, flags=flags, include=(folder,))
     if objects is None:
         stubs.write_bytes(_stubs(tuple(symbols)))
         objects = (stubs,)

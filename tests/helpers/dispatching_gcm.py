@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghashgen.choice.families.gcm import QUESTION
-from ghashgen.support.toolchain import compile_c, find_cc, link
+from ghashgen.support import programs
+from ghashgen.support.toolchain import find_cc, link
 from helpers.dispatching import (
     FLAGS,
     SSE,
@@ -73,8 +74,10 @@ def build(
     lines = [f"void {symbol}(void);\nvoid {symbol}(void) {{}}\n" for symbol in stubs]
     (folder / "stubs.c").write_text("".join(lines) or "typedef int nothing;\n")
     cc = find_cc()
-    compile_c(cc, folder / "ghashgen_gcm_dispatch.c", folder / "alone.o", flags=[*FLAGS, *flags])
-    compile_c(cc, DRIVER, folder / "driver.o", flags=[*FLAGS, *flags], include=(folder,))
-    compile_c(cc, folder / "stubs.c", folder / "stubs.o", flags=FLAGS)
+    programs.compile_c(
+        cc, folder / "ghashgen_gcm_dispatch.c", folder / "alone.o", flags=[*FLAGS, *flags]
+    )
+    programs.compile_c(cc, DRIVER, folder / "driver.o", flags=[*FLAGS, *flags], include=(folder,))
+    programs.compile_c(cc, folder / "stubs.c", folder / "stubs.o", flags=FLAGS)
     link(cc, [folder / "driver.o", folder / "stubs.o", *objects], folder / "driver")
     return Program(folder / "driver")

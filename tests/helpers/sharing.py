@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -37,11 +38,19 @@ def compiled_once(kept: Path) -> Callable[..., None]:
     """
 
     def compiled(
-        cc: Tool, source: Path, obj: Path, *, flags: Sequence[str], include: Sequence[Path]
+        cc: Tool,
+        source: Path,
+        obj: Path,
+        *,
+        flags: Sequence[str] = (),
+        include: Sequence[Path] = (),
     ) -> None:
-        headers = [path.read_bytes() for each in include for path in sorted(each.rglob("*.h"))]
+        text, folders = source.read_bytes(), (source.parent, *include)
+        read = {path for each in folders for path in each.rglob("*.h")}
+        for name in re.findall(rb'#include "(\S+\.c)"', text):
+            read |= {path for each in folders if (path := each / name.decode()).is_file()}
         words = [cc.version, *cc.command, *flags, source.name]
-        made = kept / f"{digest(words, [source.read_bytes()], headers)}.o"
+        made = kept / f"{digest(words, [text], [path.read_bytes() for path in sorted(read)])}.o"
         if not made.exists():
             compile_c(cc, source, made, flags=flags, include=include)
         write_whole(obj, made.read_bytes())

@@ -11,8 +11,9 @@ from pathlib import Path
 from ghashgen.kernels import manifest
 from ghashgen.output.dispatcher import names_of
 from ghashgen.output.threads import render_threads
+from ghashgen.support import programs
 from ghashgen.support.paths import project_root
-from ghashgen.support.toolchain import Tool, compile_c, find_cc, link
+from ghashgen.support.toolchain import Tool, find_cc, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
 DRIVER = Path(__file__).with_name("threads_driver.c")
@@ -74,11 +75,11 @@ def build(
     made = [*objects]
     for source in own:
         made.append(folder / f"{source.name}.o")
-        compile_c(cc, source, made[-1], flags=[*FLAGS, *flags], include=(folder,))
+        programs.compile_c(cc, source, made[-1], flags=[*FLAGS, *flags], include=(folder,))
     defines = [f"-D{define}" for define in (*defines, *(("REFERENCE",) if reference else ()))]
     for source in (DRIVER, *((HARNESS / "reference_ctmul64.c",) if reference else ())):
         made.append(folder / f"{source.name}.o")
         options = ["-std=c11", "-Wall", "-Wextra", "-Werror", *flags, *defines]
-        compile_c(cc, source, made[-1], flags=options, include=(folder, HARNESS))
+        programs.compile_c(cc, source, made[-1], flags=options, include=(folder, HARNESS))
     link(cc, made, folder / "driver", flags=[*flags, *linking, "-pthread"])
     return Driver(folder / "driver")

@@ -14,6 +14,7 @@ from helpers.cpus import AS_FOUND, CPUS, features, lacking
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.cli.verbs import bench as verb
 from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject, bench
 from ghashgen.lab.bench.build import Program, build
@@ -21,8 +22,10 @@ from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
 from ghashgen.lab.bench.peers import PEERS, Peer
 from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
+from ghashgen.lab.tune.measure import Host
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import ratio, size_name, summarise
+from ghashgen.records.records import FOLDER, write_record
 from ghashgen.support.archive import member
 from ghashgen.support.errors import GhashgenError
 
@@ -271,6 +274,21 @@ def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     assert load(store, 1).cells
     with pytest.raises(GhashgenError, match="no such measurement"):
         load(store, 2)
+
+
+def test_a_record_that_would_be_refused_is_refused_before_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_record(_results(), "cpu", tmp_path / FOLDER)
+    monkeypatch.setattr(verb, "project_root", lambda: tmp_path)
+    monkeypatch.setattr(verb, "describe", lambda: Host("a CPU", (), ""))
+    monkeypatch.setattr(verb, "cpu_slug", lambda features: "cpu")
+    monkeypatch.setattr(verb, "bench", lambda *_, **__: pytest.fail("it is measured"))
+    fast = "--name paper_optimized --mode throughput --mode init --record --store"
+    store = str(tmp_path / "s.sqlite")
+    for sizes, lost in (("16", 8), ("16,4096", 5)):
+        result = CliRunner().invoke(COMMAND, [*fast.split(), store, "--sizes", sizes])
+        assert f"cpu.json holds {lost} figures that this run lacks" in str(result.exception)
 
 
 def test_the_command_refuses_sizes_that_are_none() -> None:

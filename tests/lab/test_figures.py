@@ -15,7 +15,7 @@ from ghashgen.arch.registry import uarches
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.lab.figures import folded, gallery, group, induction, lanes, ports, sbox, speed
+from ghashgen.lab.figures import folded, four, gallery, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.figures.svg import COLOURS, SMALL, WIDTH
 from ghashgen.lab.speeds.core import speeds
 from ghashgen.lab.standing import load_standings
@@ -92,6 +92,16 @@ def test_a_group_whose_bytes_say_otherwise_is_not_drawn() -> None:
     counts = replace_counts(entry)
     with pytest.raises(GhashgenError, match="products a group"):
         group.draw(counts)
+
+
+def test_four_messages_whose_file_says_otherwise_are_not_drawn() -> None:
+    entry = ENTRIES[four.KERNEL]
+    source = (ROOT / "generated" / entry.file).read_text(encoding="utf-8")
+    assert four.counts(source) == {("vpclmul", "z"): 21, ("vpclmul", "x"): 4, ("vaesenc", "z"): 50}
+    assert four.draw(entry, source)
+    before, first, after = source.partition("\n.alike_first:\n")
+    with pytest.raises(GhashgenError, match="other instructions than drawn"):
+        four.draw(entry, before + first + "    vaesenc     zmm0, zmm0, zmm1\n" + after)
 
 
 def replace_counts(entry: manifest.Entry) -> Any:

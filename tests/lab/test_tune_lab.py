@@ -10,10 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from distributed import Client, get_worker
-from distributed.deploy.spec import SpecCluster
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, masked
 from helpers.tuning import (
     AVX,
@@ -36,13 +35,17 @@ from ghashgen.lab.tune.store import complete, open_store
 from ghashgen.lab.tune.sweep import Plan, Task, sweep
 from ghashgen.support.errors import GhashgenError
 
+if TYPE_CHECKING:  # it takes half a second
+    from distributed import Client
+
 PLAN = Plan(coarse=COARSE, fine=FINE, batch=1, finalists=2)
 
 
 @contextmanager
 def cluster(*names: str) -> Iterator[Client]:
     """A cluster on the loopback interface: workers of these names in this process."""
-    from distributed import Scheduler, Worker
+    from distributed import Client, Scheduler, Worker
+    from distributed.deploy.spec import SpecCluster
 
     workers = {name: {"cls": Worker, "options": {"nthreads": 1, "name": name}} for name in names}
     scheduler = {
@@ -60,6 +63,8 @@ def cluster(*names: str) -> Iterator[Client]:
 
 def by_name() -> Host:
     """A worker's name says what it is."""
+    from distributed import get_worker
+
     name = str(get_worker().name)
     if name.startswith("old"):
         return Host("CPU", AVX, "another method")

@@ -27,8 +27,9 @@ from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.choice.classes import CLASSES
 from ghashgen.kernels.hash.definition import OPS
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import compile_c, find_cc, link
+from ghashgen.support.toolchain import find_cc, link
 
 LONGEST = 4200
 """Every class but the last ends below; the last begins there."""
@@ -248,7 +249,7 @@ def race(folder: Path, edit: tuple[str, str] = ("", "")) -> subprocess.Completed
     try:
         for source in ("race.c", "stubs.c", "ghashgen_dispatch.c"):
             objects.append(folder / f"{source}.o")
-            compile_c(cc, folder / source, objects[-1], flags=flags, include=(folder,))
+            programs.compile_c(cc, folder / source, objects[-1], flags=flags, include=(folder,))
         link(cc, objects, folder / "race", flags=["-fsanitize=thread", "-pthread"])
         answer = subprocess.run(
             [folder / "race"], capture_output=True, text=True, check=False, timeout=60

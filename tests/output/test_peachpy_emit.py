@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from helpers.calling import here
 from helpers.cpus import AS_FOUND, lacking
 
 from ghashgen.arch.x86_64.assemblers import find_gas, find_nasm
@@ -48,16 +47,9 @@ WHERE = target(backend="peachpy")
 needs_peachpy = pytest.mark.skipif(find() is None, reason="PeachPy is not installed")
 
 
-def ghashgen(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    return subprocess.run(
-        [sys.executable, "-m", "ghashgen", *words], capture_output=True, text=True, check=False
-    )
-
-
 def refused(out: Path, *words: str) -> str:
     """Return the one line with which `generate --backend peachpy` refuses, writing nothing."""
-    result = ghashgen("generate", *words, "--backend", "peachpy", "--out", str(out))
+    result = here("generate", *words, "--backend", "peachpy", "--out", str(out))
     assert result.returncode == 2
     assert not out.exists()
     (line,) = result.stderr.splitlines()
@@ -113,16 +105,14 @@ def test_the_file_holds_peachpys_registers_and_not_the_own_ones() -> None:
 @needs_peachpy
 def test_the_command_in_the_file_emits_it_again(tmp_path: Path) -> None:
     words = ["--isa", "avx", "--multiply", "k", "--reduce", "clmul1", "--blocks", "3"]
-    assert (
-        ghashgen("generate", *words, "--backend", "peachpy", "--out", str(tmp_path)).returncode == 0
-    )
+    assert here("generate", *words, "--backend", "peachpy", "--out", str(tmp_path)).returncode == 0
     (entry,) = manifest.load(tmp_path).values()
     text = (tmp_path / entry.file).read_text(encoding="utf-8")
     assert entry.backend == "peachpy"
     assert "\n; backend    peachpy: " in text
     assert entry.regenerate.endswith(" --backend peachpy")
     assert f";   {entry.regenerate}\n" in text
-    again = ghashgen(*entry.regenerate.split()[1:], "--out", "-")
+    again = here(*entry.regenerate.split()[1:], "--out", "-")
     assert again.stdout == text
 
 
@@ -130,7 +120,7 @@ def test_the_command_in_the_file_emits_it_again(tmp_path: Path) -> None:
 def test_every_process_and_every_syntax_has_the_same_bytes() -> None:
     kernel = SAMPLE[0]
     nasm = make(kernel, WHERE, find_nasm())
-    again = ghashgen("generate", "--backend", "peachpy", "--name", kernel.name, "--out", "-")
+    again = here("generate", "--backend", "peachpy", "--name", kernel.name, "--out", "-")
     assert again.stdout == nasm.text
     try:
         gas = find_gas()

@@ -7,8 +7,10 @@ import platform
 import random
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble, compile_c, find_cc, link
 
@@ -47,12 +50,23 @@ def need_the_cpu(kernel: GcmKernel) -> None:
         pytest.skip(f"this CPU has no {', '.join(missing)}")
 
 
-def files_of(folder: Path, kernel: GcmKernel) -> dict[str, str]:
-    """Generate a kernel with the runtime, and assemble it; return the C."""
-    output = generate((kernel,), target(), folder, threads=True)
-    for source in folder.glob("*/*.asm"):
-        assemble(find_nasm(), source, folder / f"{kernel.name}.o")
-    return {name: text for name, text in output.files.items() if name.endswith((".c", ".h"))}
+@cache
+def generated(kernel: GcmKernel) -> tuple[bytes, Mapping[str, str]]:
+    """Generate a kernel with the runtime: its object, and the C."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        output = generate((kernel,), target(), folder, threads=True)
+        (source,) = folder.glob("*/*.asm")
+        assemble(find_nasm(), source, folder / "kernel.o")
+        c = {name: text for name, text in output.files.items() if name.endswith((".c", ".h"))}
+        return (folder / "kernel.o").read_bytes(), c
+
+
+def files_of(folder: Path, kernel: GcmKernel) -> Mapping[str, str]:
+    """Write the object of a kernel; return its C."""
+    obj, files = generated(kernel)
+    (folder / f"{kernel.name}.o").write_bytes(obj)
+    return files
 
 
 def compiled(
@@ -66,7 +80,7 @@ def compiled(
         made.append(folder / f"{source.stem}.o")
         own = [*FLAGS, *flags] if source != DRIVER else ["-std=c11", "-Wall", "-Wextra", *flags]
         options = [*own, "-D_GNU_SOURCE", f"-DKERNEL={kernel.name}"]
-        compile_c(cc, source, made[-1], flags=options, include=(folder,))
+        programs.compile_c(cc, source, made[-1], flags=options, include=(folder,))
     return made
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from helpers.threading_runtime import FLAGS, HARNESS, edited, runtime
 
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import compile_c, find_cc, link
+from ghashgen.support.toolchain import find_cc, link
 
 OPTION = "-DGHASHGEN_POOL_INTERLEAVED"
 DRIVER = Path(__file__).with_name("threads_interleaved_driver.c")
@@ -25,7 +26,7 @@ def build(
     for source in (folder / "ghashgen_threads.c", DRIVER, HARNESS / "reference_ctmul64.c"):
         made.append(folder / f"{source.name}.o")
         own = [*(FLAGS if source.parent == folder else ("-std=c11", "-Wall")), *flags, option]
-        compile_c(cc, source, made[-1], flags=own, include=(folder, HARNESS))
+        programs.compile_c(cc, source, made[-1], flags=own, include=(folder, HARNESS))
     link(cc, made, folder / "driver", flags=[*flags, "-pthread"])
     return folder / "driver"
 

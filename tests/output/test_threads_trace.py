@@ -17,7 +17,8 @@ from helpers.threads_machine import Machine, Moves, Setting, State, explore
 from helpers.threads_model import SMALL, STEPS
 from helpers.threads_steps import ACCESSES, SILENT, body
 
-from ghashgen.support.toolchain import compile_c, find_cc, link
+from ghashgen.support import programs
+from ghashgen.support.toolchain import find_cc, link
 
 DRIVER = Path(__file__).with_name("threads_traced.c")
 FILE = "ghashgen_threads.c"
@@ -108,7 +109,7 @@ def traces(
         (folder / name).write_text(marked(text) if name == FILE else text)
     cc = find_cc()
     options = ["-std=c11", "-O1", "-Wall", "-Wextra"]
-    compile_c(cc, DRIVER, folder / "traced.o", flags=options, include=(folder,))
+    programs.compile_c(cc, DRIVER, folder / "traced.o", flags=options, include=(folder,))
     link(cc, [folder / "traced.o"], folder / "traced", flags=["-pthread"])
     answer = subprocess.run(
         [folder / "traced", str(rounds)], capture_output=True, text=True, check=False, timeout=120

@@ -66,7 +66,7 @@ def test_other_options_narrow_it() -> None:
     [
         (("--use", "mixed", "--key", 128), "--use needs --recommended or --host; add one"),
         (("--use", "mixed"), "--use needs a choice of kernels"),
-        (("--recommended", "--use", "mixed"), "family hash has no use 'mixed'"),
+        (("--recommended", "--op", "ghash", "--use", "mixed"), "family hash has no use 'mixed'"),
         (("--recommended", "--key", 128, "--use", "once"), "does not know use once; choose mixed"),
         (
             ("--recommended", "--key", 192, "--use", "pieces"),

@@ -27,6 +27,7 @@ ROOT = project_root()
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 CONFIG = "docs/site/mkdocs.yml"
 NEEDED = ("mkdocs", "material", "latex2mathml")
+FORMULAS = "That is $x^{128} < y$, and `$HOME` or $5 is no formula.\n\n$$\na + b\n$$"
 REPORT = '<a href="../../SOUNDNESS.md">a</a> <a href="../../LICENSE">b</a>'
 
 if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
@@ -43,16 +44,30 @@ def build(clone: Path, out: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """The pages and what they may link to, with a report."""
-    clone = tmp_path / "clone"
+def cloned(clone: Path) -> Path:
+    """Copy the pages and what they may link to, with a report."""
     shutil.copytree(ROOT / "docs", clone / "docs")
     for path in (*ROOT.glob("*.md"), ROOT / "LICENSE"):
         shutil.copy(path, clone)
     (clone / "build" / "report").mkdir(parents=True)
     (clone / "build" / "report" / "report.html").write_text(REPORT, encoding="utf-8")
     return clone
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    return cloned(tmp_path / "clone")
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site with a report and with formulas of the test's own."""
+    folder = tmp_path_factory.mktemp("edited")
+    clone = cloned(folder / "clone")
+    plant(clone, "docs/glossary.md", FORMULAS)
+    done = build(clone, folder / "site")
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
 
 
 @pytest.fixture(scope="module")
@@ -117,48 +132,52 @@ def test_the_same_pages_give_the_same_bytes(clone: Path, tmp_path: Path) -> None
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
-def test_the_report_is_of_the_site_and_its_links_lead_there(clone: Path, tmp_path: Path) -> None:
-    assert build(clone, tmp_path / "site").returncode == 0
-    report = (tmp_path / "site" / "report" / "report.html").read_text(encoding="utf-8")
+def test_the_report_is_of_the_site_and_its_links_lead_there(edited: Path) -> None:
+    report = (edited / "report" / "report.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', report)
     assert links == ["../SOUNDNESS.html", "../LICENSE"]
-    assert all((tmp_path / "site" / "report" / link).is_file() for link in links)
-    page = (tmp_path / "site" / "docs" / "report.html").read_text(encoding="utf-8")
+    assert all((edited / "report" / link).is_file() for link in links)
+    page = (edited / "docs" / "report.html").read_text(encoding="utf-8")
     assert 'href="../report/report.html"' in page
 
 
-def test_a_formula_is_mathml(clone: Path, tmp_path: Path) -> None:
-    page = clone / "docs" / "glossary.md"
-    more = "\nThat is $x^{128} < y$, and `$HOME` or $5 is no formula.\n\n$$\na + b\n$$\n"
-    page.write_text(page.read_text(encoding="utf-8") + more, encoding="utf-8")
-    assert build(clone, tmp_path / "site").returncode == 0
-    text = (tmp_path / "site" / "docs" / "glossary.html").read_text(encoding="utf-8")
+def test_a_formula_is_mathml(edited: Path) -> None:
+    text = (edited / "docs" / "glossary.html").read_text(encoding="utf-8")
     assert text.count("<math") == 2
     assert "<msup>" in text
     assert "<code>$HOME</code> or $5 is no formula" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "why"),
-    [
-        ("docs/glossary.md", "[x](none.md)", "contains a link 'none.md'"),
-        ("docs/glossary.md", "[x](gcm.md#none)", "does not contain an anchor '#none'"),
-        ("README.md", "[x](docs/none.c)", "contains a link 'docs/none.c'"),
-        ("docs/astray.md", "# Astray", "docs/astray.md"),
-        ("docs/glossary.md", "So $\\fracture{1}$ is no formula.", "no formula: \\fracture{1}"),
-        ("docs/glossary.md", "So $x^{1$ is no formula.", "no formula: x^{1"),
-        ("docs/glossary.md", "So $\\left( x$ is no formula.", "no formula: \\left( x"),
-    ],
-)
-def test_a_fault_of_a_page_fails_the_build(
-    clone: Path, tmp_path: Path, name: str, line: str, why: str
-) -> None:
+def plant(clone: Path, name: str, line: str) -> None:
     page = clone / name
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     page.write_text(f"{before}\n{line}\n", encoding="utf-8")
+
+
+WARNED = (
+    ("docs/glossary.md", "[x](none.md)", "contains a link 'none.md'"),
+    ("docs/glossary.md", "[x](gcm.md#none)", "does not contain an anchor '#none'"),
+    ("README.md", "[x](docs/none.c)", "contains a link 'docs/none.c'"),
+    ("docs/astray.md", "# Astray", "docs/astray.md"),
+)
+
+
+def test_every_fault_of_a_link_fails_the_build(clone: Path, tmp_path: Path) -> None:
+    """All in one build, which counts the warnings for which it fails: one for each."""
+    for name, line, _ in WARNED:
+        plant(clone, name, line)
     done = build(clone, tmp_path / "site")
     assert done.returncode != 0
-    assert why in done.stderr
+    assert f"Aborted with {len(WARNED)} warnings in strict mode" in done.stdout + done.stderr
+    assert all(why in done.stderr for _, _, why in WARNED), done.stderr
+
+
+@pytest.mark.parametrize("tex", ["\\fracture{1}", "x^{1", "\\left( x"])
+def test_a_wrong_formula_fails_the_build(clone: Path, tmp_path: Path, tex: str) -> None:
+    plant(clone, "docs/glossary.md", f"So ${tex}$ is no formula.")
+    done = build(clone, tmp_path / "site")
+    assert done.returncode != 0
+    assert f"no formula: {tex}" in done.stderr
 
 
 # -- in a browser ---------------------------------------------------------------------------------

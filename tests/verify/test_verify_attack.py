@@ -167,5 +167,5 @@ def test_the_greatest_exponents() -> None:
         assert (refutation is None) is (jump == "jae"), str(refutation)
         if refutation is not None:
             assert refutation.category is UNSUPPORTED, str(refutation)
-            assert "left of the exponent" in str(refutation)
+            assert "exponent, which has to be known" in str(refutation)
     assert found == {"jns": [True] * 4 + [False] * 2, "jae": [True] * 6}

@@ -7,6 +7,7 @@ from helpers.compiled_c import compiled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.advice import advised
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
@@ -65,5 +66,5 @@ def test_a_refusal_names_the_flag(flags: str, tmp_path: Path) -> None:
     try:
         said = str(refuted(obj, 4, 16))
     except GhashgenError as error:
-        said = str(error)
+        said = str(advised(error))
     assert NAMED[flags] in said

@@ -84,7 +84,10 @@ def stack() -> Iterator[tuple[str, bytes]]:
 COMPARED = ((0, 0), (1, 2), (2, 1), (1 << 63, 1), ((1 << 63) - 1, (1 << 64) - 1), (9, 9))
 """What set the flags, so that each is met set and clear: less, equal, greater, overflow."""
 
-PIECES = [*branches(), *stack()]
+
+@cache
+def pieces() -> list[tuple[str, bytes]]:
+    return [*branches(), *stack()]
 
 
 def instructions(data: bytes, ip: int) -> list[Instruction]:
@@ -155,7 +158,7 @@ def run(todo: list[tuple[str, bytes, cases.State]], folder: Path) -> list[str]:
 def todo(each: int) -> list[tuple[str, bytes, cases.State]]:
     rng = random.Random(23)
     states = [
-        (name, data, k, cases.random_state(rng)) for name, data in PIECES for k in range(each)
+        (name, data, k, cases.random_state(rng)) for name, data in pieces() for k in range(each)
     ]
     return [
         (name, data, replace(state, flags=COMPARED[k]) if k < len(COMPARED) else state)
@@ -165,7 +168,7 @@ def todo(each: int) -> list[tuple[str, bytes, cases.State]]:
 
 @pytest.mark.cpu
 def test_control_flow_and_stack_match_this_cpu(tmp_path: Path) -> None:
-    assert max(len(data) for _, data in PIECES) <= native.SLOT_BYTES
+    assert max(len(data) for _, data in pieces()) <= native.SLOT_BYTES
     assert run(todo(12), tmp_path) == []
 
 
@@ -185,7 +188,7 @@ def test_every_condition_is_seen_true_and_false() -> None:
 )
 def test_a_mistake_in_a_row_would_be_noticed(piece_name: str, other: str, tmp_path: Path) -> None:
     """The CPU runs one piece, the rows another."""
-    data, wrong = dict(PIECES)[piece_name], dict(PIECES)[other]
+    data, wrong = dict(pieces())[piece_name], dict(pieces())[other]
     state = cases.random_state(random.Random(5))
     assert run([(piece_name, data, state)], tmp_path) == []
     real = follow
@@ -198,7 +201,7 @@ def test_a_mistake_in_a_row_would_be_noticed(piece_name: str, other: str, tmp_pa
 
 def unchecked() -> list[str]:
     """Rows without an instance in test_verify_py and without a piece here."""
-    here = {i.code for _, data in PIECES for i in instructions(data, 0)}
+    here = {i.code for _, data in pieces() for i in instructions(data, 0)}
     return [
         code_name(code) for code in rows() if code not in here and not checkable(code, 1, INSTANCES)
     ]
@@ -211,8 +214,8 @@ def test_every_row_is_checked_or_listed() -> None:
 
 
 def test_a_row_without_a_check_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [(name, data) for name, data in PIECES if "leave" not in name and "frame" not in name]
-    monkeypatch.setattr(sys.modules[__name__], "PIECES", kept)
+    kept = [(name, data) for name, data in pieces() if "leave" not in name and "frame" not in name]
+    monkeypatch.setattr(sys.modules[__name__], "pieces", lambda: kept)
     assert unchecked() == ["LEAVEQ"]
 
 

@@ -17,15 +17,15 @@ from ghashgen.check.attack.toy.claim import NAME, Claim, meaning
 from ghashgen.check.attack.toy.judge import END, HEAD
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.checking import NOTHING, check_case
-from ghashgen.verify.core import variables
+from ghashgen.verify.core import renumbering
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.moves import apply_moves
 from ghashgen.verify.core.numbers import Number, combined, linear
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.renumbering import renumbered
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear
-from ghashgen.verify.core.variables import renumbered
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -206,11 +206,11 @@ def test_the_bits_of_a_number_follow_a_case() -> None:
 
 
 def test_another_number_in_a_case_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Any = variables.replaced
-    monkeypatch.setattr(variables, "replaced", lambda a, v: combined(real(a, v), 1))
+    real: Any = renumbering.replaced
+    monkeypatch.setattr(renumbering, "replaced", lambda a, v: combined(real(a, v), 1))
     assert differences(0)
 
 
 def test_parts_that_a_case_does_not_reach_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variables, "rebuilt", lambda terms, term, *arguments: arguments[0])
+    monkeypatch.setattr(renumbering, "rebuilt", lambda terms, term, *arguments: arguments[0])
     assert differences(0)

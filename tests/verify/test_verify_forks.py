@@ -17,7 +17,6 @@ from ghashgen.verify.core.kinds import as_lane
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.term import DATA, SECRET, Kind, Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
@@ -25,6 +24,7 @@ from ghashgen.verify.meaning.letters import COUNTER
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.entry import entered
 from ghashgen.verify.rules.state import State, own
+from ghashgen.verify.search.variables import Variables
 from ghashgen.verify.x86_64.rows.aes import aesenc
 from ghashgen.verify.x86_64.target import X86_64
 

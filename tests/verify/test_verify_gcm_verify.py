@@ -133,7 +133,7 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
     "the phase is asked for before the length": (
         put((FIRST, f"cmp qword [rsi + 80], 0\n je .misplaced\n {FIRST}")),
         put((FIRST, f"cmp qword [rsi + 80], 0\n je .first\n.first:\n {FIRST}")),
-        OPEN, "a tag_length that is refused for some values only",
+        OPEN, "tag_length, which has to be known",
     ),
     # What is left.
     "the state outlives a tag that differs": (

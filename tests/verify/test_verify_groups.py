@@ -15,8 +15,9 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.numbers import parse
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.rules.assertion import Assertion, read_certificate
+from ghashgen.verify.rules.assertion import Assertion, _bytes, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.search.records import Many
@@ -77,6 +78,17 @@ def checked(operation: str, name: str, old: str = "", new: str = "", count: int 
             checker.run(state, checker.entry + one.at, one)
 
 
+THROUGH_ANOTHER = r"""mov rdx, [rsi + 8]
+    vmovdqu8 xmm20{k2}{z}, [rdx]
+    \g<1>112\2
+    vmovdqu64 [rdx], xmm20
+    mov rdx, [rdx]
+    test rdx, rdx
+    jz .told
+.told:
+    \g<1>32\2"""
+"""A branch on the AAD of message 0, which stood where the tag of message 1 is written later."""
+
 TAGS = r"(\[rsi \+ )32(\] +; tags: tag\n)"
 FAULTS = {
     ("seal_many", "groupa", "swapped lanes"): (
@@ -90,7 +102,7 @@ FAULTS = {
     ("seal_many", "hasha", "a word that is no status"): (
         r"(\[rsi \+ )152(\], rdx +; tags: status)", r"\g<1>144\2", "a word is written|status"),
     ("seal_many", "groupa", "another message's IV"): (
-        r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>112\2", "no initial content"),
+        r"(\[rsi \+ )80(\] +; AES: iv)", r"\g<1>112\2", "no initial content|status"),
     ("seal_many", "hasha", "another message's AAD"): (
         r"(\[rsi \+ )88(\] +; AAD, lengths: aad)", r"\g<1>8\2", "the tag: of another message"),
     ("seal_many", "hasha", "three messages passed over"): (
@@ -103,6 +115,8 @@ FAULTS = {
         r"(\[rsi \+ )280(\] +; len)", r"\g<1>360\2", "not its turn|not known"),
     ("seal_many", "checksa", "a length that is not compared"): (
         r"(len\n(?: +db.*\n)* +cmp +)rdx(, rax)", r"\1rax\2", "length"),
+    ("seal_many", "hasha", "a secret that went through another message's tag"): (
+        r"(mov +rdx, \[rsi \+ )32(\] +; tags: tag\n)", THROUGH_ANOTHER, "depends on a secret"),
     ("open_many", "groupa", "another message's text"): (
         r"(\[rsi \+ )16(\] +; AES: in)", r"\g<1>96\2", "whether the tag is right"),
     ("open_many", "hasha", "two messages' AAD for one"): (
@@ -146,7 +160,7 @@ def run(operation: str, name: str, at: str, **changes: Any) -> None:
     known = found(operation)
     changed = {**known, at: replace(known[at], **changes)}
     checker = Checker(load_image(assembled(source())), spec.meaning(function), changed)
-    begun, one = checker.entries(), known.get(name)
+    begun, one = checker.entries(), changed.get(name)
     for state in begun if one is None else checker.state(one).each((Case(),)):
         checker.run(state, checker.entry + (one.at if one else 0), one)
 
@@ -157,9 +171,78 @@ def test_a_turn_is_shown_for_every_message_of_the_window() -> None:
         run("seal_many", "entry", "next", unknowns=few)
 
 
+def test_a_window_may_be_of_one_record_where_an_assertion_says_so() -> None:
+    any_size = {**found("seal_many")["groupa"].unknowns, "window": (1, 4)}
+    with pytest.raises(Refutation, match="not its turn"):
+        run("seal_many", "groupa", "groupa", unknowns=any_size)
+
+
+def test_a_question_about_the_next_message_is_no_case_of_this_one() -> None:
+    memory = (*found("seal_many")["next"].memory, (_bytes("output+length:1"), "?"))
+    with pytest.raises(Refutation, match="another state"):
+        run("seal_many", "entry", "next", memory=memory)
+
+
 @pytest.mark.parametrize("other", [0, 2])
 def test_what_is_of_one_message_is_not_of_another(other: int) -> None:
     said = found("open_many")["judgeaa"].registers
     (lane,) = (place for place, value in said.items() if value == ["t", "other", 1])
     with pytest.raises(Refutation, match="nothing depends on whether the tag is right"):
         run("open_many", "hashaa", "judgeaa", registers={**said, lane: ["t", "other", other]})
+
+
+STEP = """
+section .rodata align=16
+swap:   db 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+section .text
+global {symbol}:function
+{symbol}:
+    shr         r10, 1
+    shl         r10, 4
+    vmovdqu     xmm1, [rcx + r10]       ; AAD at 8·(r10 - r10 mod 2)
+    vpshufb     xmm1, xmm1, [rel swap]
+    cmp         r9, 6
+    jne         .other
+    mov         r11, [rsi + 208]        ; the AAD's length of message 2
+    cmp         r11, r8
+    jne         .other
+    nop
+.other:
+    ret
+section .note.GNU-stack noalloc noexec nowrite progbits
+"""
+"""Message 0 is followed. What halves r10 brings a number, and so does the length of message 2."""
+
+
+def test_a_case_brings_no_number_of_another_message() -> None:
+    spec, function = stated("seal_many")
+    known = found("seal_many")["next"]
+    own = {
+        **known.unknowns, "aad_length": (1, 1 << 60), "iv_length": (12, 12), "length": (0, 99),
+        "place": (0, 0), "window": (3, 4), "record": (0, 9),
+    }  # fmt: skip
+    halved = {"a": (0, 1 << 56), "aad_length_of": (0, 1 << 20)}
+    facts = ("aad_length-8*aad_length_of-16", "aad_length-16*a-16", "count-record-4")
+    places = {
+        "rsp": ["p", "stack", "0"], "rsi": ["p", "messages", "80*record"], "rcx": ["p", "aad", "0"],
+        "r8": ["n", "a"], "r9": ["n", "aad_length_of"], "r10": ["n", "aad_length_of"],
+    }  # fmt: skip
+    words = tuple((place, value) for place, value in known.memory if place.region == "messages")
+    begin, read, other = (
+        replace(
+            known, name=name, at=at, unknowns={**own, **more},
+            known=tuple(map(parse, said)), registers=held, memory=words, level=level, falls=0,
+            sources={"begin": ({u: parse(u) for u in (*own, *more)},)},
+        )
+        for name, at, more, said, held, level in (
+            ("begin", 0, halved, facts, places, 2),
+            ("read", 40, {"a": (0, 1 << 56)}, (), {"v1.0": ["t", "block", "D", ["n", "16*a"]]}, 1),
+            ("other", 41, {}, (), {}, 1),
+        )
+    )  # fmt: skip
+    image = load_image(assembled(STEP.format(symbol=function.symbol)))
+    checker = Checker(image, spec.meaning(function), {a.name: a for a in (begin, read, other)})
+    checker.begin()
+    (state,) = checker.state(begin).each((Case(),))
+    with pytest.raises(Refutation, match=r"v1\.0 is not as the assertion has it"):
+        checker.run(state, checker.entry, begin)

@@ -7,6 +7,7 @@ from ghashgen.verify.core.kinds import KINDS
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import parse
 from ghashgen.verify.core.opaque import Bytewise
+from ghashgen.verify.core.renumbering import rebuilt
 from ghashgen.verify.core.term import (
     CALLER,
     DATA,
@@ -23,8 +24,8 @@ from ghashgen.verify.core.term import (
     secret,
 )
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.variables import Variables, rebuilt
 from ghashgen.verify.search.renaming import replaced
+from ghashgen.verify.search.variables import Variables
 
 
 def box(terms: Terms, lane: Lane) -> Lane:

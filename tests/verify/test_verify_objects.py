@@ -24,7 +24,7 @@ FUNCTION = Category.FUNCTION
 
 ATTACKS: dict[str, tuple[Category | None, str]] = {
     # Addresses are a section and an offset.
-    "address_absolute": (MEMORY, "the absolute address 0x10010"),
+    "address_absolute": (MEMORY, "address 65552, which is no buffer"),
     "address_as_number": (UNSUPPORTED, "in a vector register"),
     "address_compared": (UNSUPPORTED, "depends on where a buffer or a section lies"),
     "address_difference": (UNSUPPORTED, "a sum or a difference of these addresses"),
@@ -34,9 +34,9 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "address_size": (UNSUPPORTED, "a prefix that its opcode does not ask for"),
     "address_tested": (UNSUPPORTED, "the low bits of an address"),
     "address_truncated": (UNSUPPORTED, "the low bits of an address"),
-    "address_unrelocated": (MEMORY, "section .text, which holds no constants"),
+    "address_unrelocated": (MEMORY, "section .text, which is no buffer and no constants"),
     "code_address": (ABI, "an address that is computed"),
-    "code_as_data": (MEMORY, "section .text, which holds no constants"),
+    "code_as_data": (MEMORY, "section .text, which is no buffer and no constants"),
     "code_table": (ABI, "an address that is computed"),
     "constant_of_linker": (UNSUPPORTED, "a constant that is what only a linker completes"),
     # What a linker may do with an object.
@@ -58,8 +58,8 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "section_retained": (ELF, "flags ALLOC GNU_RETAIN"),
     "section_split_stack": (ELF, "may treat it by its name"),
     "section_tls": (ELF, "flags WRITE ALLOC TLS"),
-    "section_unwind": (MEMORY, ".eh_frame, which holds no constants"),
-    "section_writable": (MEMORY, ".data, which holds no constants"),
+    "section_unwind": (MEMORY, ".eh_frame, which is no buffer and no constants"),
+    "section_writable": (MEMORY, ".data, which is no buffer and no constants"),
     "section_zero": (ELF, "type SHT_NOBITS, flags ALLOC"),
     # Encodings that are read in two ways.
     "encoding_66_call": (UNSUPPORTED, "Intel and AMD read it differently"),

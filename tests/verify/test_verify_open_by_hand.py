@@ -69,7 +69,7 @@ def test_it_is_proved() -> None:
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "fifteen bytes of the tag": ({"COMPARED": "17"}, "a condition depends on a secret"),
     "the text of a wrong tag": ({"WRONG": "DECRYPT"}, "read after it has been written over"),
-    "nothing is cleared": ({"WRONG": ""}, "an end that is length bytes away"),
+    "nothing is cleared": ({"WRONG": ""}, "length, which has to be known"),
     "the hash of the output": ({"HASHED": "OUT"}, "no loop behind the answer"),
 }
 """Definitions, and why it is refused. The last is right in place, and wrong for two buffers."""

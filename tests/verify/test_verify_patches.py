@@ -86,7 +86,7 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     ),
     "constants among what is written": (
         lambda p: p.renamed(".rodata", ".data.k").section(".data.k", flags=3),
-        MEMORY, "which holds no constants",
+        MEMORY, "which is no buffer and no constants",
     ),
     **{
         f"a section {name}": (

@@ -21,8 +21,8 @@ from ghashgen.verify.core.term import (
     secret,
 )
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.search.renaming import replaced
+from ghashgen.verify.search.variables import Variables
 
 M32 = (1 << 32) - 1
 SWAP = tuple(range(15, -1, -1))

@@ -22,6 +22,7 @@ from ghashgen.cli.verbs.options import (
     progress,
 )
 from ghashgen.kernels.selection import Choice
+from ghashgen.output.folder import require_writable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one, counted
@@ -107,6 +108,7 @@ def COMMAND(
     options = Options(seed, build_folder("attack"), choice, abis or CONVENTIONS)
     end = None if seconds is None else time.monotonic() + seconds
     where = folder or options.folder / "found"
+    require_writable(where, "--keep")
     totals: dict[str, tuple[Outcome, float]] = {}
     try:
         for left, part in zip(range(len(chosen), 0, -1), chosen, strict=True):

@@ -39,10 +39,8 @@ VIEWS = ("block", "group", "single", "functions")
 @click.option(
     "--per",
     type=click.Choice(VIEWS),
-    default="block",
-    show_default=True,
-    help="Count per block of the group loop, per group, for one block in mul (Table 11), or for "
-    "whole functions.",
+    help="Count per block of the group loop (the default), per group, for one block in mul "
+    "(Table 11), or for whole functions.",
 )
 @click.option(
     "--ports",
@@ -53,11 +51,13 @@ VIEWS = ("block", "group", "single", "functions")
 def COMMAND(
     choice: Choice,
     wanted: Wanted,
-    per: str,
+    per: str | None,
     ports: bool,
     as_json: bool,
 ) -> None:
     """Count instructions by class in the assembled bytes, one row for each kernel."""
+    if ports and per:
+        raise GhashgenError("--ports shows cycles per group and per block", "leave out --per")
     kernels = chosen_kernels(choice).kernels
     where = wanted.runnable(arch_of(kernels))
     if ports:
@@ -73,7 +73,7 @@ def COMMAND(
     if pressures is not None:
         _print_ports(pressures)
         return
-    show(_functions(audits) if per == "functions" else _loops(audits, per))
+    show(_functions(audits) if per == "functions" else _loops(audits, per or "block"))
 
 
 def _loops(audits: list[Audit], per: str) -> Table:

@@ -1,5 +1,6 @@
 """ghashgen bench: measure kernels and other implementations in turns, in one process."""
 
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,12 +27,14 @@ from ghashgen.lab.bench.export import as_csv, as_plain
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import INSTALL
 from ghashgen.lab.bench.run import cells_in_plan, refuse_impossible
-from ghashgen.lab.bench.store import save
+from ghashgen.lab.bench.store import require_store, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
 from ghashgen.lab.edges import edge_table
-from ghashgen.records.core import EDGES, INIT_MODES, Results, beside
+from ghashgen.lab.tune.measure import describe
+from ghashgen.output.folder import require_writable
+from ghashgen.records.core import EDGES, INIT_MODES, Cell, Results, Subject, beside, sizes_of
 from ghashgen.records.machine import cpu_slug
-from ghashgen.records.records import FOLDER, write_record
+from ghashgen.records.records import FOLDER, require_kept, write_record
 from ghashgen.run.built import build
 from ghashgen.support.paths import project_root, require_clone
 from ghashgen.support.tables import say, show
@@ -100,8 +103,6 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Measure kernels of one family, after a check that all give the same result."""
-    if record:
-        require_clone(FOLDER)
     contest, kernels = _entered(choice)
     peers = peer or contest.rivals
     given = load_objects(objects) if objects else ()
@@ -110,6 +111,10 @@ def COMMAND(
     runs = runs or (1 if quick else 3)
     effort = replace(QUICK if quick else Effort(), core=core)
     refuse_impossible(contest, peers, sizes, modes, runs, core)
+    path = store or build_folder("bench.sqlite")
+    require_store(path)
+    if record:
+        _require_recordable(contest, {kernel.name for kernel in kernels}, sizes, modes)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     # Each peer brings a few subjects; the bar need not be exact.
@@ -127,7 +132,6 @@ def COMMAND(
             given=given,
             contest=contest,
         )
-    path = store or build_folder("bench.sqlite")
     session = save(results, path)
     if record:
         slug = cpu_slug(results.machine.features)
@@ -140,6 +144,21 @@ def COMMAND(
     else:
         _print(results, contest, modes, every)
         say(f"stored as number {session} in {path}")
+
+
+def _require_recordable(
+    contest: Contest, names: Set[str], sizes: Sequence[int], modes: Sequence[str]
+) -> None:
+    """Refuse now a record that would be refused after the measurement."""
+    require_clone(FOLDER)
+    folder = project_root() / contest.folder
+    require_writable(folder, "clone")
+
+    def has(cell: Cell, subject: Subject) -> bool:
+        measured = cell.mode in modes and cell.size in sizes_of(cell.mode, sizes)
+        return measured and (subject.kind != "kernel" or subject.name in names)
+
+    require_kept(folder / f"{cpu_slug(describe().features)}.json", has)
 
 
 def _entered(choice: Choice) -> tuple[Contest, tuple[Point, ...]]:

@@ -7,9 +7,10 @@ from ghashgen.cli.verbs.options import build_folder, default_out, json_option, p
 from ghashgen.kernels.selection import catalogue
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import tool
+from ghashgen.output.folder import require_writable
 from ghashgen.records.machine import cpu_model, cpu_slug, git_commit
 from ghashgen.run.built import build
-from ghashgen.support.paths import project_root
+from ghashgen.support.paths import project_root, require_clone
 from ghashgen.support.tables import Table, show
 from ghashgen.support.wording import counted
 
@@ -28,6 +29,9 @@ from ghashgen.support.wording import counted
 @json_option
 def COMMAND(job: bool, emulated: bool, proofs: bool, record: bool, as_json: bool) -> None:
     """Time the tool on two cores and show its targets; exceeding one is not an error."""
+    if record:
+        require_clone(tool.FOLDER)
+        require_writable(project_root() / tool.FOLDER, "clone")
     kernels = catalogue()
     sources = git_commit()
     with tool.two_cores() as cores:

@@ -26,6 +26,7 @@ from ghashgen.lab.compare.record import Record, as_json, path_of, records_of
 from ghashgen.lab.compare.registry import studies
 from ghashgen.lab.compare.table import as_csv as csv_text
 from ghashgen.lab.compare.table import missing, table
+from ghashgen.output.folder import require_writable
 from ghashgen.records.machine import cpu_slug
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
@@ -77,6 +78,7 @@ def COMMAND(
     if record:
         # Fail now rather than after minutes of measuring.
         rendered(read(root), [(chosen, ())])
+        require_writable(path_of(root, chosen, "").parent, "clone")
     effort = replace(QUICK if quick else Effort(), core=core)
     result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
     if record:

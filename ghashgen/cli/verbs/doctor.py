@@ -40,7 +40,7 @@ def COMMAND(additions: bool, as_json: bool) -> None:
         show(Table("", columns, rows, prose=columns[-1]))
     lacking = [finding for finding in findings if finding.required and not finding.ok]
     if lacking:
-        raise GhashgenError(f"{lacking[0].item} is missing", lacking[0].remedy)
+        raise GhashgenError(lacking[0].remedy)
 
 
 def _additions(as_json: bool) -> None:

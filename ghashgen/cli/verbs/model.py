@@ -51,6 +51,7 @@ from ghashgen.lab.model.rows import (
 )
 from ghashgen.lab.standing import load_standings
 from ghashgen.lab.summary import block_of, replaced
+from ghashgen.output.folder import require_writable
 from ghashgen.records.goals import load_goals
 from ghashgen.records.records import folder_of
 from ghashgen.run.built import build
@@ -132,6 +133,8 @@ def COMMAND(
         _recount(as_json)
     elif write or only_check:
         require_clone(PAGE)
+        if write:
+            require_writable((project_root() / PAGE).parent, "clone")
         comparison = _gather()
         said = _page(comparison, write)
         if as_json:

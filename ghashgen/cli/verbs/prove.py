@@ -24,6 +24,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice, catalogue
+from ghashgen.output.folder import require_writable
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -90,6 +91,8 @@ def COMMAND(
     recorded = whole and where == recorded_target()
     if write and not recorded:
         raise GhashgenError("--write records the whole catalogue", "leave out all other options")
+    if write:
+        require_writable(default_out(), "clone")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance, no_cache)
     folders = build_folder("proofs"), build_folder("certificates")

@@ -26,6 +26,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
+from ghashgen.output.folder import require_writable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
@@ -133,12 +134,17 @@ def COMMAND(
             "--table-align",
             "leave them out",
         )
+    if save_certificates is not None:
+        require_writable(save_certificates.parent, "--save-certificates")
     where = runnable(abi or "sysv", table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
     given = read(certificates, "write them as docs/checker.md says") if certificates else {}
     certified = Certified(given)
     _require_names(given, claimed)
-    proof = prove_object(obj, claimed, certified.search)
+    try:
+        proof = prove_object(obj, claimed, certified.search)
+    except GhashgenError as refusal:
+        raise GhashgenError(f"{obj}: {refusal.cause}", refusal.remedy) from None
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)

@@ -100,11 +100,12 @@ def COMMAND(
     README and the report make the same choice. Nothing is measured or built: the figures are
     recorded ones, for this kind of CPU or the nearest.
     """
-    question = _question(family, given)
+    question = _question(family, given, use_name)
     use = _use(question, use_name, messages, size)
     records = load_records(project_root() / question.folder)
-    # A core is known if any family has a record of it.
-    here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
+    # A core is known if any family has a record of it; this CPU needs none, and they are large.
+    others = load_records(project_root() / FOLDER) if cpu else ()
+    here = machine(cpu or "", (*records, *others))
     pools = _pools(question, given[question.given])
     found = {
         value: recommend(here, pool, records, question, use, size=size)
@@ -152,8 +153,10 @@ def _ratio(speed: Speed) -> str:
     return "-" if speed.ratio is None else f"{speed.ratio:.2f}"
 
 
-def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
-    """Return the question of the named family, or of the first that has the given options."""
+def _question(family: str | None, given: Mapping[str, tuple[str, ...]], use_name: str) -> Question:
+    """Return the question of the named family, or of the first that has the given options and use,
+    if one has both.
+    """
     asked = [name for name, values in given.items() if values]
     fitting = [
         question
@@ -167,7 +170,8 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
             else f"family {family} has no --{asked[0]}",
             "leave out one of the options",
         )
-    return fitting[0]
+    with_use = [q for q in fitting if any(use.name == use_name for use in q.uses)]
+    return (with_use or fitting)[0]
 
 
 def _use(question: Question, name: str, messages: int | None, size: int | None) -> Use:
@@ -206,7 +210,8 @@ def kernels_for_every_cpu(choice: Choice, use_name: str) -> tuple[Point, ...]:
     if len(choice.family) > 1:
         raise GhashgenError("--recommended takes one family of kernels", "give one --family")
     given = {q.given: choice.axes.get(q.given, ()) for q in questions().values()}
-    question = _question(next(iter(choice.family), None), {k: tuple(v) for k, v in given.items()})
+    options = {k: tuple(v) for k, v in given.items()}
+    question = _question(next(iter(choice.family), None), options, use_name)
     use = _use(question, use_name, None, None)
     if use not in question.dispatched:
         known = [each.name for each in question.dispatched]

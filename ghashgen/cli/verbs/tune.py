@@ -35,6 +35,7 @@ from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, Runner, Swept, sweep
 from ghashgen.lab.tune.table import LEGEND, numbered, rows
 from ghashgen.lab.tune.table import as_json as decision_json
+from ghashgen.output.folder import require_writable
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
@@ -186,8 +187,8 @@ def _refuse_early(uarch: str, write: Path | None) -> None:
     """Refuse now what would otherwise fail after the sweep."""
     if uarch:
         uarch_named(uarch)
-    if write is not None and not write.absolute().parent.is_dir():
-        raise GhashgenError(f"{write.parent} is not a folder", "choose another --write")
+    if write is not None:
+        require_writable(write.parent, "--write")
     if write is not None and write.suffix == ".toml":
         raise GhashgenError(f"{write}: a chosen set is JSON", f"name it {write.stem}.json")
 

@@ -261,14 +261,15 @@ def _refusals(kernel: GcmKernel) -> Refusals:
         "many processes whole messages, which this kernel lacks",
         "choose messages, or no many",
     )
+    least = MESSAGES_AT_ONCE + (0 if isa.partial_registers else 2)
     yield (
-        kernel.alike and (lanes < MESSAGES_AT_ONCE or kernel.blocks < MESSAGES_AT_ONCE),
-        "many alike has code for isa avx512 and at least 4 blocks",
-        "choose these, or many each",
+        kernel.alike and kernel.blocks < least,
+        f"many alike with isa {isa.name} takes {least} powers of H or more",
+        f"choose at least {least} blocks, or many each",
     )
     yield (
-        kernel.groups and isa.partial_registers and lanes < MESSAGES_AT_ONCE,
-        "many groups has no code for isa avx512vl",
+        (kernel.groups or kernel.alike) and isa.partial_registers and lanes < MESSAGES_AT_ONCE,
+        "many groups and many alike have no code for isa avx512vl",
         "choose isa avx512 or avx2, or many each",
     )
     yield (

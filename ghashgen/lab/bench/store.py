@@ -58,6 +58,16 @@ def _add_keys(db: sqlite3.Connection) -> None:
         db.execute("alter table subject add column key integer not null default 0")
 
 
+def require_store(path: Path) -> None:
+    """Refuse now what `save` would refuse after a long measurement.
+
+    Raises:
+        GhashgenError: as `save`.
+    """
+    with _open(path) as db:
+        db.execute("begin immediate")
+
+
 def save(results: Results, path: Path) -> int:
     """Add a session and return its number.
 

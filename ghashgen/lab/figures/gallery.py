@@ -8,7 +8,7 @@ from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.lab.figures import folded, group, induction, lanes, ports, sbox, speed
+from ghashgen.lab.figures import folded, four, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.speeds.core import load_measured, ranked
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED
@@ -49,19 +49,22 @@ def _ideas(root: Path) -> dict[str, str]:
     entries = manifest.load(root / GENERATED)
     verdicts = {verdict.kernel: verdict for verdict in load_proofs(root / GENERATED / PROOFS)}
     hashes = {kernel.name: kernel for kernel in catalogue()}
-    stitched = _named(ports.KERNEL, entries)
+    stitched, quad = (_named(name, entries) for name in (ports.KERNEL, four.KERNEL))
     try:
-        source = (root / GENERATED / stitched.file).read_text(encoding="utf-8")
+        sources = [(root / GENERATED / one.file).read_text("utf-8") for one in (stitched, quad)]
     except OSError as error:
-        raise GhashgenError(f"{stitched.file}: {error.strerror}", "run ghashgen generate") from None
+        raise GhashgenError(
+            f"{error.filename}: {error.strerror}", "run ghashgen generate"
+        ) from None
     return {
+        "four.svg": four.draw(quad, sources[1]),
         "group.svg": group.draw(_named(group.KERNEL, entries)),
         "induction.svg": induction.draw(
             _named(induction.KERNEL, entries), _named(induction.KERNEL, verdicts)
         ),
         "k.svg": folded.draw(),
         "lanes.svg": lanes.draw(_named(lanes.KERNEL, hashes)),
-        "ports.svg": ports.draw(stitched.kernel, source),
+        "ports.svg": ports.draw(stitched.kernel, sources[0]),
         "sbox.svg": sbox.draw(),
     }
 

@@ -28,11 +28,6 @@ def _in_linear(terms: "Terms", term: Term) -> Form:
     return Form(128, as_number(known), dict(items))
 
 
-def _names_in_linear(terms: "Terms", term: Term) -> frozenset[str]:
-    names = terms.words.variables(_in_linear(terms, term).linear)
-    return frozenset(name for name in names if terms.is_variable(name))
-
-
 def _entry_form(terms: "Terms", term: Term) -> Form:
     name, number = term.args
     return terms.entry_form(str(name), as_number(number))
@@ -42,12 +37,8 @@ NUMBER_LETTER = "#"
 """The letter of the variables that are bits of a number with unknowns."""
 
 
-def _name(number: Term) -> str:
-    return f"{NUMBER_LETTER}{number.serial}"
-
-
 def _number(terms: "Terms", term: Term) -> Form:
-    return variable(_name(term)).mask(term.mask)
+    return variable(f"{NUMBER_LETTER}{term.serial}").mask(term.mask)
 
 
 def _sum(terms: "Terms", term: Term) -> Form:
@@ -56,17 +47,14 @@ def _sum(terms: "Terms", term: Term) -> Form:
 
 
 def _product(terms: "Terms", term: Term) -> Form:
-    """Return the polynomials of a carry-less product; name its factors if that is needed."""
+    """Return the polynomials of a carry-less product."""
     a, half_a, b, half_b = term.args
-    while True:
-        first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
-        second = terms.form(as_lane(b)).slice(64 * as_number(half_b), 64)
-        try:
-            return multiply(first, second)
-        except DegreeError:
-            factors = [f for f in (a, b) if isinstance(f, Term)]
-            if not any(terms.lower(factor) for factor in factors):
-                raise NotPolynomialError("a product of degree above 2", term.at) from None
+    first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
+    second = terms.form(as_lane(b)).slice(64 * as_number(half_b), 64)
+    try:
+        return multiply(first, second)
+    except DegreeError:
+        raise NotPolynomialError("a product of degree above 2", term.at) from None
 
 
 def _moved(terms: "Terms", term: Term) -> Form:
@@ -104,21 +92,13 @@ def _lost(terms: "Terms", term: Term) -> Form:
 
 
 KINDS = (
-    Kind(
-        "var",
-        lambda terms, term: variable(str(term.args[0])),
-        variables=lambda terms, term: frozenset({str(term.args[0])}),
-    ),
+    Kind("var", lambda terms, term: variable(str(term.args[0]))),
     Kind("entry", _entry_form, lambda terms, *args: terms.entry(*args)),
     Kind("xor", _sum, lambda terms, *args: terms.xor(*args), linear=True),
     Kind("moves", _moved, lambda terms, *args: terms.moves(*args), linear=True),
     Kind("clmul", _product, lambda terms, *args: terms.clmul(*args)),
-    Kind("linear", _in_linear, variables=_names_in_linear),
-    Kind(
-        "number",
-        _number,
-        variables=lambda terms, term: frozenset({_name(term)}),
-    ),
+    Kind("linear", _in_linear),
+    Kind("number", _number),
     Kind(OR, _either, lambda terms, *args: terms.either(*args)),
     Kind(EQUAL, _either, lambda terms, *args: terms.equal(*args)),
     Kind(BESIDE, _beside, lambda terms, *args: terms.beside(*args)),

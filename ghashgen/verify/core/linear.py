@@ -15,6 +15,7 @@ from math import gcd
 from typing import Any
 
 from ghashgen.verify.core.numbers import Number, combined, linear, parts, replaced, times, unknown
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value, signed
 
@@ -208,16 +209,16 @@ class Facts:
         c, k = parts(moved)
         return linear(c >> count, {u: n >> count for u, n in k})
 
-    def low_bits(self, a: Linear, count: int) -> int:
+    def low_bits(self, a: Number, count: int) -> int:
         """Return the lowest bits of a.
 
         Raises:
             Fork: they depend on the unknowns.
         """
         step = 1 << count
-        if any(n % step for _, n in a.k):
+        if isinstance(a, Linear) and any(n % step for _, n in a.k):
             raise Fork("the low bits of a number", self.residues(a, step))
-        return a.c % step
+        return parts(a)[0] % step
 
     def mask_number(self, a: Linear, mask: int, bits: int = 64) -> Number:
         """Return a AND mask, for a mask among low bits or of all but low bits."""
@@ -283,15 +284,39 @@ class Facts:
                 out.append(Case((), ((u, times(value, n)),), ((fresh, first, last),)))
         return tuple(out)
 
-    def known(self, a: Linear) -> int:
+    def negative(self, a: Number, what: str) -> bool:
+        """Return whether a is negative, which has to be known.
+
+        Raises:
+            Fork: that depends on the unknowns.
+        """
+        answer = self.below(a, 0)
+        if answer is None:
+            raise Fork(what, compared(a))
+        return answer
+
+    def zero(self, a: Number, what: str) -> bool:
+        """Return whether a is 0, which has to be known.
+
+        Raises:
+            Fork: that depends on the unknowns.
+        """
+        answer = self.equals(a, 0)
+        if answer is None:
+            raise Fork(what, equal_or_not(a))
+        return answer
+
+    def known(self, a: Number, at: int | None = None) -> int:
         """Return a number that has to be known.
 
         Raises:
             Fork: it is one of a few.
-            UndecidedError: it is one of many.
+            Refutation: it is one of many.
         """
-        self.near(a)
-        raise UndecidedError(f"{a}, which has to be known")
+        if isinstance(a, Linear):
+            self.near(a)
+            raise unsupported(f"{a}, which has to be known", at)
+        return a
 
     def near(self, a: Linear) -> None:
         """Ask for cases where a place depends on a number of few values.
@@ -362,9 +387,9 @@ def compared(e: Number) -> tuple[Case, ...]:
     return Case((e,)), Case((combined(-1, e, -1),))
 
 
-def equal_or_not(e: Linear) -> tuple[Case, ...]:
+def equal_or_not(e: Number) -> tuple[Case, ...]:
     """Return the cases that e is 0, above and below."""
-    for u, n in e.k:
+    for u, n in parts(e)[1]:
         if abs(n) == 1:
             rest = combined(e, Linear(0, ((u, n),)), -1)
             zero = Case((), ((u, times(rest, -n)),))

@@ -1,7 +1,7 @@
 """Terms, their dependences, and the one way to traverse them.
 
 A lane is an int (a known constant) or a `Term`. A term is one of a few kinds (`Kind`), applied to
-parts. Its kind answers every question about it (polynomials, variables, the same value under other
+parts. Its kind answers every question about it (polynomials, the same value under other
 names), part by part, in the order of `parts_first`.
 """
 
@@ -84,8 +84,6 @@ class Kind:
     """
     rebuild: Callable[..., Lane] | None = None
     """Rebuilds the term, from the pool and all arguments; None if it cannot be rebuilt."""
-    variables: Callable[["Terms", Term], frozenset[str]] | None = None
-    """The names of variables in its arguments, if they may name any."""
     linear: bool = False
     """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
 

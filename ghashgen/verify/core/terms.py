@@ -47,22 +47,15 @@ class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
     `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
-    `lower(term)` may lower a factor's degree by naming a value in it, and returns whether it did.
     `kinds` are the family's own.
 
     Raises:
         ValueError: two kinds have the same name.
     """
 
-    def __init__(
-        self,
-        entry_form: Callable[[str, int], Form],
-        lower: Callable[[Term], bool] = lambda term: False,
-        kinds: Iterable[Kind] = (),
-    ) -> None:
+    def __init__(self, entry_form: Callable[[str, int], Form], kinds: Iterable[Kind] = ()) -> None:
         self._pool: dict[tuple[object, ...], Term] = {}
         self.entry_form = entry_form
-        self.lower = lower
         self.kinds = {kind.name: kind for kind in KINDS}
         for kind in kinds:
             if kind.name in self.kinds:
@@ -70,7 +63,6 @@ class Terms:
             self.kinds[kind.name] = kind
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
-        self._names: set[str] = set()
         self.of_numbers: set[str] = set()
         """The variables that stand for functions of public numbers alone."""
         self.unknowns: set[str] = set()
@@ -113,13 +105,8 @@ class Terms:
 
     def variable(self, name: str, deps: int = 0) -> Term:
         """Return 128 fresh secret bits with this name: of data, unless it is known otherwise."""
-        self._names.add(name)
         deps = deps or (NUMBERS if name in self.of_numbers else DATA)
         return self._make("var", (name,), MASK128, deps | SECRET)
-
-    def is_variable(self, name: str) -> bool:
-        """Return whether a name in a form is that of a variable, not of an entry's bits."""
-        return name in self._names
 
     def number(self, value: Linear, facts: Facts) -> Term:
         """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
@@ -250,7 +237,6 @@ class Terms:
 
     def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
         """Return the carry-less product of one 64-bit half of each."""
-        a, b = self._settled(a), self._settled(b)
         a, b = self.factors(a, b)
         first, second = mask_of(a) >> 64 * half_a & MASK64, mask_of(b) >> 64 * half_b & MASK64
         if not first or not second:

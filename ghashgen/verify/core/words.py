@@ -5,9 +5,7 @@ is base + (c + d), and base + 0 is the base, so equal sums have equal names. Not
 of a sum's bits: sums of different bases differ.
 """
 
-from collections.abc import Iterator
-
-from ghashgen.algebra.ops.forms import VAR_BITS, Form, Linear, constant, variable
+from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 
 WORD_BITS = 32
 PLACES = VAR_BITS // WORD_BITS
@@ -18,9 +16,6 @@ M32 = (1 << WORD_BITS) - 1
 LETTER = "+"
 """Sum number n is word n mod 4 of the variable LETTER(n div 4). No other variable starts so."""
 
-_COLUMNS = [
-    sum(M32 << WORD_BITS * place + VAR_BITS * k for k in range(VAR_BITS)) for place in range(PLACES)
-]
 _IDENTITY = variable("v", WORD_BITS).linear["v"]
 
 Base = tuple[int, tuple[tuple[str, int], ...]]
@@ -87,24 +82,3 @@ class Words:
                 if packed == _IDENTITY << WORD_BITS * place:
                     return self.sums[PLACES * int(name[1:]) + place]
         return word, 0
-
-    def used(self, linear: Linear) -> Iterator[tuple[int, Base, int, int]]:
-        """Yield the sums in linear parts: number, base, constant, and the packed rows of its bits.
-
-        The rows are those of a variable whose lowest word is the sum.
-        """
-        for name, packed in linear.items():
-            if not name.startswith(LETTER):
-                continue
-            for place in range(PLACES):
-                rows = (packed & _COLUMNS[place]) >> WORD_BITS * place
-                if rows:
-                    number = PLACES * int(name[1:]) + place
-                    yield number, *self.sums[number], rows
-
-    def variables(self, linear: Linear) -> frozenset[str]:
-        """Return the variables in linear parts, including those in the bases of sums."""
-        names = {name for name in linear if not name.startswith(LETTER)}
-        for _, base, _, _ in self.used(linear):
-            names |= self.variables(dict(base[1]))
-        return frozenset(names)

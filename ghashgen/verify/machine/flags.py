@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from ghashgen.verify.core.kinds import EQUAL
-from ghashgen.verify.core.linear import Facts, Fork, compared, equal_or_not
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, SECRET, Term, deps_of, parts_of
@@ -266,11 +266,7 @@ def read(flag: Flag, facts: Facts, at: int) -> bool:
         return flag
     if flag.number is not None:
         # More may be known by now than when the flag was set.
-        answer = (facts.equals if flag.equal else facts.below)(flag.number, 0)
-        if answer is None:
-            assert isinstance(flag.number, Linear)
-            raise Fork(flag.why, (equal_or_not if flag.equal else compared)(flag.number))
-        return answer
+        return (facts.zero if flag.equal else facts.negative)(flag.number, flag.why)
     if flag.secret:
         raise SecretCondition(flag.value, at)
     match flag.why:

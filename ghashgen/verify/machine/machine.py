@@ -4,8 +4,8 @@ Lengths and pointers are numbers, known or linear in unknowns; data are lanes. W
 are is the target's to say.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 from weakref import proxy
 
 from ghashgen.verify.core.linear import Facts
@@ -93,6 +93,29 @@ class Machine:
         """Whether parts of vector registers are in use that must be cleared before the return."""
         self.red_zone = 0
         """Bytes below the stack pointer that the ABI lets a leaf function use."""
+
+    def held(self) -> Iterator[tuple[str, Value]]:
+        """Yield what registers hold, each by its name."""
+        yield from zip(self.target.general, self.gpr, strict=True)
+        yield from zip(self.target.masks, self.mask, strict=True)
+        for name, lanes in zip(self.target.vectors, self.vec, strict=True):
+            yield from ((name, lane) for lane in lanes)
+
+    def exchange(self, new: Callable[[Value, int], Any]) -> None:
+        """Put `new(value, bits)` in the place of what registers and written bytes hold."""
+        for file in (self.gpr, self.mask):
+            for k, value in enumerate(file):
+                if (found := new(value, 64)) is not value:
+                    file[k] = found
+        for k, lanes in enumerate(self.vec):
+            if (wide := tuple(new(lane, 128) for lane in lanes)) != lanes:
+                self.vec[k] = wide
+        done: dict[int, Value] = {}
+        for cells in self.memory.written.values():
+            for key, (value, k) in cells.items():
+                if id(value) not in done:
+                    done[id(value)] = new(value, 128)
+                cells[key] = done[id(value)], k
 
     @property
     def target(self) -> Target:

@@ -9,13 +9,13 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ghashgen.verify.core.linear import Facts, Fork
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number, combined, parts, replaced
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.machine.image import SECTION, Image, Kind
+from ghashgen.verify.machine.image import Image, Kind
 from ghashgen.verify.machine.regions import Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
@@ -82,22 +82,12 @@ class Memory:
         self.accesses += 1
         at = self.terms.at
         kind = "store to" if store else "load from"
-        if isinstance(address, int):
-            raise self._refute(f"{kind} the absolute address {address:#x}", at)
-        if isinstance(address, Term):
-            if not secret(address):
-                known = address.op != "opaque"
-                why = "the caller left in a register" if known else f"is {address.args[0]}"
-                raise self._refute(f"{kind} an address that {why}", at)
+        if secret(address):
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
-        if isinstance(address, Linear):
-            raise self._refute(f"{kind} an address that is a length", at)
-        region = self.regions.get(address.region)
-        if region is None:
-            if address.region.startswith(SECTION):
-                what = f"{address.region}, which holds no constants"
-                raise self._refute(f"{kind} {what}", at)
-            raise self._refute(f"{kind} {address.region}", at)
+        if not isinstance(address, Pointer) or address.region not in self.regions:
+            place = address.region if isinstance(address, Pointer) else f"address {address}"
+            raise self._refute(f"{kind} {place}, which is no buffer and no constants", at)
+        region = self.regions[address.region]
         if region.access is Access.ANOTHER:
             return region.name, 0
         region.promised()
@@ -153,9 +143,7 @@ class Memory:
             raise unsupported(FAR, self.terms.at)
         if not k:
             return c
-        if any(n % 16 for _, n in k):
-            assert isinstance(at, Linear)
-            raise Fork("a place within 16 bytes", self.facts.residues(at, 16))
+        self.facts.low_bits(at, 4)
         if k not in self.bases:
             self.bases.append(k)
         return c + (self.bases.index(k) << BASE)

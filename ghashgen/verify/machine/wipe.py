@@ -18,26 +18,12 @@ def check_wiped(m: Machine, returned: int = 0) -> None:
     Raises:
         Refutation: one of them may hold a secret.
     """
-    at, target = m.terms.at, m.target
-
-    def left(name: str) -> Refutation:
-        return Refutation(Category.WIPE, f"{name} may hold a secret at return", at=at)
-
-    for k, value in enumerate(m.gpr):
-        if k == target.result and returned and m.facts.fits(value, returned):
-            continue
-        if secret(value):
-            raise left(target.general[k])
-    for k, lanes in enumerate(m.vec):
-        if any(secret(lane) for lane in lanes):
-            raise left(target.vectors[k])
-    for k, value in enumerate(m.mask):
-        if secret(value):
-            raise left(target.masks[k])
+    result = m.target.general[m.target.result]
+    frame = sorted(m.memory.written[STACK].items())  # Bytes released on the way are included.
+    bytes_ = ((f"the byte at {k:+d} from the entry's stack pointer", v) for k, (v, _) in frame)
+    for name, value in (*m.held(), *bytes_):
+        ours = name == result and returned and m.facts.fits(value, returned)
+        if secret(value) and not ours:
+            raise Refutation(Category.WIPE, f"{name} may hold a secret at return", at=m.at)
     if m.flags.secret:
-        raise Refutation(Category.WIPE, "the flags may depend on a secret at return", at=at)
-    # Bytes released on the way are included.
-    frame = {offset: value for offset, (value, _) in m.memory.written[STACK].items()}
-    for offset, value in sorted(frame.items(), key=lambda item: item[0]):
-        if secret(value):
-            raise left(f"the byte at {offset:+d} from the entry's stack pointer")
+        raise Refutation(Category.WIPE, "the flags may depend on a secret at return", at=m.at)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.linear import Fork, compared
+from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, RAW, Lane
-from ghashgen.verify.core.values import Linear, UndecidedError
+from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.letters import STATE
@@ -75,21 +75,14 @@ def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
     """Return the block at a place, and which of its bytes there are.
 
     Raises:
-        UndecidedError: that depends on the unknowns.
+        Fork, Refutation: that depends on the unknowns.
     """
     region, facts = memory.regions[blocks.buffer], memory.facts
 
     def missing(n: Number) -> int:
         """Return how many bytes there are not, n being that or negative."""
-        if isinstance(n, Linear):
-            below = facts.below(n, 1)
-            if below is None:
-                raise Fork("a block, whole or not", compared(combined(n, 1, -1)))
-            if below:
-                return 0
-            facts.near(n)
-            raise UndecidedError("a block of so many bytes")
-        return min(max(n, 0), BLOCK_BYTES)
+        none = facts.negative(combined(n, 1, -1), "a block, whole or not")
+        return 0 if none else min(facts.known(n), BLOCK_BYTES)
 
     end = combined(at, BLOCK_BYTES)
     before = missing(combined(region.low, at, -1))
@@ -102,7 +95,7 @@ def partials(blocks: Blocks, memory: Memory) -> Iterator[Partial]:
     region = memory.regions[blocks.buffer]
     for edge in (region.low, size_of(memory, blocks.buffer)):
         if inside := within(edge, BLOCK_BYTES):
-            with suppress(UndecidedError):
+            with suppress(Refutation, Fork):
                 yield block_at(blocks, memory, combined(edge, inside, -1))
 
 
@@ -196,17 +189,14 @@ class Hashing:
     def _between(self, state: State, of: int, at: Number, to: Number) -> list[str]:
         distance, blocks = combined(to, at, -1), self.order[of]
         if self.start and distance != 0:
-            for place in (at, to):
-                if within(place, BLOCK_BYTES) is None:
-                    state.facts.low_bits(place, 4)  # type: ignore[arg-type]
-            at = combined(at, within(at, BLOCK_BYTES) or 0, -1)
+            at = combined(at, state.facts.low_bits(at, 4), -1)
+            state.facts.low_bits(to, 4)
             distance = combined(to, at, -1)
         if isinstance(distance, Linear):
             # The last block may be partial: how many there are may be known before its length is.
             least, most = state.facts.least(distance), state.facts.greatest(distance)
             if least < 0 or -(-least // blocks.apart) != -(-most // blocks.apart):
-                state.facts.near(distance)
-                raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
+                state.facts.known(distance)
             distance = most
         if not 0 <= distance <= MOST_BLOCKS * blocks.apart:
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")

@@ -11,9 +11,8 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.numbers import times
-from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.term import NUMBERS, Lane, Term
 from ghashgen.verify.core.values import Linear
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.hashing import Hashing
@@ -31,7 +30,6 @@ class Lengths:
     hash: str
 
     def __post_init__(self) -> None:
-        self.variables = Variables(self.names.terms)
         self.names.terms.of_numbers.add(self.variable)
 
     @property
@@ -62,12 +60,14 @@ class Lengths:
 
     def named(self, lane: Term) -> Lane:
         """Return the block under its name, in a register or in memory; else part by part."""
+        if not lane.deps & NUMBERS:
+            return lane
         return self.names.part_by_part(self.variable, lane, self._named)
 
     def _named(self, lane: Term) -> Lane | None:
-        of_numbers = {name[0] == NUMBER_LETTER for name in self.variables.of(lane)}
-        if of_numbers != {True}:
-            return None if True in of_numbers else lane
+        form = self.names.terms.try_form(lane)
+        if form is None or not any(name[0] == NUMBER_LETTER for name in form.linear):
+            return None if form is None else lane
         block = self.names.terms.form(self.block(self.names.state))
         return self.names.as_name(lane, block.moves(self.names.algebra.memory, 128), self.variable)
 

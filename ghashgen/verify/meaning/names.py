@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.renumbering import rebuilt
 from ghashgen.verify.core.term import (
     CALLER,
     OPAQUE,
@@ -26,7 +27,6 @@ from ghashgen.verify.core.term import (
     parts_of,
 )
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.meaning.algebra import Algebra, Sum
 
 
@@ -126,7 +126,7 @@ class Names:
 
     def named(self, lane: Lane) -> Lane:
         """Return a value with names for what has definitions in it: blocks, whole or padded."""
-        if not isinstance(lane, Term):
+        if not isinstance(lane, Term) or of_table(lane):
             return lane
         named: Lane = self.settled(lane) if lane.deps & RAW else lane
         for special in self.special:

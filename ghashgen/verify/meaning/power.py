@@ -12,7 +12,6 @@ from typing import Any
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import Arrival, State
@@ -81,9 +80,7 @@ class Power:
             Fork: what n is depends on the unknowns.
             Refutation: more of the exponent is left.
         """
-        left = state.ghosts[LEFT]
-        if isinstance(left, Linear):
-            state.facts.near(left)
+        left = state.facts.known(state.ghosts[LEFT])
         if left not in (0, 1):
             raise unsupported(f"a return with {left} left of the exponent")
-        return self.product(state, int(left))
+        return self.product(state, left)

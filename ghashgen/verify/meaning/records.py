@@ -18,10 +18,10 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, DATA, OTHERS, RAW, Lane, Term, of_table, secret
-from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.flags import Open, Why, alike
 from ghashgen.verify.machine.image import SECTION
-from ghashgen.verify.machine.memory import STACK, Memory
+from ghashgen.verify.machine.memory import STACK, Memory, is_return_address
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.function import Function
@@ -117,19 +117,13 @@ class Records(Function):
         """
         ghosts = self.names.state.ghosts
         distance, place = combined(at, self.at(ghosts), -1), ghosts[PLACE]
-        if isinstance(distance, Linear):
-            memory.facts.near(distance)
-            raise unsupported("a record that may be any", self.terms.at)
-        ahead, word = divmod(distance, RECORD_BYTES)
+        ahead, word = divmod(memory.facts.known(distance, self.terms.at), RECORD_BYTES)
         if word + size > RECORD_BYTES:
             raise Refutation(Category.MEMORY, "two records at once", at=self.terms.at)
         if not ahead:
             return None
-        if isinstance(place, Linear):
-            memory.facts.near(place)
-            raise unsupported("a record anywhere in its window", self.terms.at)
-        index = place + ahead
-        if not 0 <= index < ghosts[WINDOW]:
+        index = memory.facts.known(place, self.terms.at) + ahead
+        if index < 0 or not memory.facts.shows(combined(ghosts[WINDOW], index + 1, -1)):
             raise Refutation(Category.MEMORY, "a record that is not its turn", at=self.terms.at)
         if store:
             if word < STATUS:
@@ -138,19 +132,22 @@ class Records(Function):
         name = WORDS[word // NUMBER_BYTES]
         if size != NUMBER_BYTES or word % size or name not in {*self.buffers, *self.lengths}:
             raise unsupported("no word of another record", self.terms.at)
-        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_of_{index}"
+        # No case brings a name that ends so: a block of this message has the name of its place.
+        known, key, new = memory.written[OTHER_WORDS], memory.key(at), f"{name}_{index}_of"
         if key not in known and name in self.lengths:
             memory.facts = memory.facts.with_range(new, *self.lengths[name])
             known[key] = unknown(new), 0
         elif key not in known:
-            lost = partial(self.lost, index)
+            # What is written there may be made of any message's data.
+            mixed = 0 if self.buffers[name].access is Access.READ else DATA
+            lost = partial(self.lost, OTHERS << index | mixed)
             memory.regions[new] = Region(new, 0, 0, Access.ANOTHER, _nothing, other=lost)
             known[key] = Pointer(new, 0), 0
         return known[key][0]
 
-    def lost(self, index: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
-        """Return what stands in a buffer of another message of the window."""
-        return self.terms.lost(OF_ANOTHER, True, 8 * size, OTHERS << index)
+    def lost(self, of: int, memory: Memory, at: Number, size: int, store: bool) -> Value:
+        """Return what stands in a buffer of another message, and is `of` that data."""
+        return self.terms.lost(OF_ANOTHER, True, 8 * size, of)
 
     def value(self, data: list[object]) -> Lane:
         """Return a term that an assertion names: also any value of another message alone."""
@@ -245,7 +242,7 @@ class Records(Function):
 
     def _forget(self, state: State) -> None:
         """Let no value be of the message before."""
-        m, known = state.machine, dict[int, Value]()
+        m = state.machine
 
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
@@ -255,22 +252,11 @@ class Records(Function):
                 return m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
+            if is_return_address(value):
+                return value
             return m.terms.lost(OF_ANOTHER, secret(value), bits)
 
-        for k, general in enumerate(m.gpr):
-            m.gpr[k] = kept(general, 64)
-        for k, mask in enumerate(m.mask):
-            m.mask[k] = kept(mask, 64)
-        for k, lanes in enumerate(m.vec):
-            m.vec[k] = tuple(kept(lane, 128) for lane in lanes)
-        cells = state.memory.written[STACK]
-        slots: Any = [p.offset for p, _ in state.memory.returns]
-        returns = {slot + k for slot in slots for k in range(NUMBER_BYTES)}
-        for at, (value, k) in cells.items():
-            if at not in returns:
-                if id(value) not in known:
-                    known[id(value)] = kept(value, 128)
-                cells[at] = known[id(value)], k
+        m.exchange(kept)
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))
 
     def end(self, state: State) -> None:

@@ -2,8 +2,6 @@
 
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined
-from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.values import Linear
 from ghashgen.verify.rules.state import State
 
 
@@ -36,7 +34,4 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
     n, facts = state.ghosts[name], state.facts
     if facts.one_of(n, values):
         return True
-    if isinstance(n, Linear) and any(facts.equals(n, v) is not False for v in values):
-        facts.near(n)
-        raise unsupported(f"a {name} that is refused for some values only")
-    return False
+    return any(facts.equals(n, v) is not False for v in values) and facts.known(n) in values

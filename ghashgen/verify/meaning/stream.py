@@ -17,10 +17,9 @@ from ghashgen.verify.core.limits import (
     MISPLACED,
     REFUSED,
 )
-from ghashgen.verify.core.linear import Case, Fork, equal_or_not
+from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, unknown
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, Left
@@ -79,19 +78,10 @@ def _is_associated(state: State) -> bool:
     return one_of(state, PHASE, frozenset((ASSOCIATED,)))
 
 
-def _inside(state: State, n: Number) -> int:
-    """Return how many bytes of its last block a length has.
-
-    Raises:
-        Fork: that depends on the unknowns.
-    """
-    return state.facts.low_bits(n, 4) if isinstance(n, Linear) else n % BLOCK_BYTES
-
-
 def padded(state: State, ended: bool) -> Sums:
     """Return X where a begun block of AAD is full of zeros; at the end, one of text too."""
     last = AAD_DONE if _is_associated(state) else TEXT_DONE if ended else ""
-    return ((STATE, int(last != "" and _inside(state, state.ghosts[last]) != 0)),)
+    return ((STATE, int(last != "" and state.facts.low_bits(state.ghosts[last], 4) != 0)),)
 
 
 def refused(state: State, hashing: Hashing) -> int | None:
@@ -109,15 +99,9 @@ def refused(state: State, hashing: Hashing) -> int | None:
     total = size_of(state.memory, hashing.order[0].buffer)
     if outside(state, (total, 0, MOST[goes_on])):
         return REFUSED
-    empty = goes_on == TEXT_DONE and _is_zero(state, state.ghosts["length"])
+    some = "a piece of no bytes, or of some"
+    empty = goes_on == TEXT_DONE and state.facts.zero(state.ghosts["length"], some)
     return DONE if empty else None
-
-
-def _is_zero(state: State, length: Number) -> bool | None:
-    zero = state.facts.equals(length, 0)
-    if zero is None and isinstance(length, Linear):
-        raise Fork("a piece of no bytes, or of some", equal_or_not(length))
-    return zero
 
 
 def at_start(state: State, initial: Initial) -> Iterator[Left]:
@@ -139,7 +123,7 @@ def after(state: State, hashing: Hashing, counters: Counters) -> Iterator[Left]:
     yield Left(STREAM, 0, "the state", hashing.at_end(state))
     if hashing.start == TEXT_DONE:
         numbers[PHASE] = TEXT
-        inside = _inside(state, total)
+        inside = state.facts.low_bits(total, 4)
         last = combined(total, inside, -1)
         block = counters.block(combined(last, BLOCK_BYTES if inside else 0))
         yield _cell(COUNTER_AT, counters.names.terms.form(block))

@@ -6,16 +6,16 @@ nothing writes there again; behind it the state holds what has been written sinc
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.core.values import Linear, UndecidedError
-from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, block_at, content, size_of
@@ -43,10 +43,6 @@ class Text:
     out: str = "output"
     """The buffer that is written."""
     name: str = DONE
-    variables: Variables = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.variables = Variables(self.names.terms)
 
     @property
     def encrypting(self) -> bool:
@@ -135,14 +131,16 @@ class Text:
     def _block(self, lane: Term) -> Lane | None:
         # Bytes of a partial block may have been taken one by one.
         alone = Partial(self.read.letter, 0, 0).bytes
-        texts = [n for n in self.variables.of(lane) if n.startswith((self.read.letter, alone))]
+        form = self.names.terms.try_form(lane)
+        names = () if form is None else form.linear
+        texts = [name for name in names if name.startswith((self.read.letter, alone))]
         if len(texts) != 1:
-            return None if texts else lane
+            return None if texts or form is None else lane
         at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
         mask, facts = 0, self.names.state.facts
         # The name of a block stays where an unknown in it becomes a number.
         if all(u in facts.ranges for u, _ in parts(at)[1]):
-            with suppress(UndecidedError):
+            with suppress(Refutation, Fork):
                 mask = block_at(self.read, self.names.state.memory, at).mask
         if mask > 0:
             with suppress(Refutation):  # A keystream that is not known names nothing.
@@ -220,10 +218,7 @@ class Text:
         """
         memory = state.memory
         at = state.ghosts[DONE]
-        left = combined(size_of(memory, self.read.buffer), at, -1)
-        if isinstance(left, Linear):
-            state.facts.near(left)
-            raise unsupported(f"an end that is {left} bytes away")
+        left = state.facts.known(combined(size_of(memory, self.read.buffer), at, -1))
         right = self._right(memory, at, left, "")
         if memory.written[self.out].keys() - right:
             raise Refutation(Category.FUNCTION, "more is written than the output")

@@ -18,13 +18,17 @@
                  | ["c", "0x.."] a constant | ["t", ...] a term
 
 A register that is not named is "?"; a byte that may have been written must be named. What is not
-exactly of this form is refused: values by `ghashgen.verify.rules.values`, all else here.
+exactly of this form is refused: values by `ghashgen.verify.rules.values`, ghosts by their parts,
+all else here.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number, parse, parts
@@ -89,11 +93,30 @@ class Assertion:
         return Facts(dict(self.unknowns), (), self.among).with_not_negative(*self.known)
 
 
-FIELDS = frozenset((
-    "at", "unknowns", "among", "facts", "places", "ghosts", "flags", "dirty", "level", "falls",
-    "from",
-))  # fmt: skip
-"""The fields of an assertion as data."""
+Unknown = Annotated[str, Meta(pattern=r"\A[a-z][a-z_]*\Z")]
+"""Names with digits are for the unknowns that come with a case (`Facts.residues`)."""
+
+
+class Stated(Struct, frozen=True, forbid_unknown_fields=True, rename={"sources": "from"}):
+    """An assertion as data: these keys, all of them, with values of these types."""
+
+    at: int
+    unknowns: dict[Unknown, tuple[int, int]]
+    among: dict[str, frozenset[int]]
+    facts: list[str]
+    places: dict[str, Any]
+    ghosts: dict[str, Any]
+    flags: Literal["secret", "public"]
+    dirty: bool
+    level: int
+    falls: str
+    sources: dict[str, list[dict[str, str]]]
+
+
+class _Certificate(Struct, frozen=True, forbid_unknown_fields=True):
+    """A certificate as data."""
+
+    assertions: dict[str, Stated]
 
 
 def read_certificate(data: object) -> dict[str, Assertion]:
@@ -102,46 +125,38 @@ def read_certificate(data: object) -> dict[str, Assertion]:
     Raises:
         Refutation: it is not of the form of one.
     """
-    named = _mapping(_only(data, "a certificate", frozenset({"assertions"}))["assertions"])
+    try:
+        named = convert(data, _Certificate).assertions
+    except ValidationError as error:
+        raise unsupported(f"no certificate: {error}") from None
     return {name: _assertion(name, one) for name, one in sorted(named.items())}
 
 
-def _assertion(name: str, data: object) -> Assertion:
-    if name == "entry":
-        raise unsupported("an assertion that is called entry")
-    found = _only(data, name, FIELDS)
-    unknowns = {u: _range(u, r) for u, r in _mapping(found["unknowns"]).items()}
-    among = {
-        u: frozenset(map(_integer, _list(values))) for u, values in _mapping(found["among"]).items()
-    }
-    if among.keys() - unknowns.keys():
-        raise unsupported(f"{name}: values of no unknown")
-    places = _mapping(found["places"])
-    memory = tuple((_bytes(p), v) for p, v in sorted(places.items()) if "+" in p)
-    flags, dirty = found["flags"], found["dirty"]
-    if flags not in ("secret", "public") or not isinstance(dirty, bool):
-        raise unsupported(f"{name}: flags {flags!r}, dirty {dirty!r}")
-    sources = {
-        source: tuple({u: parse(n) for u, n in _mapping(one).items()} for one in _list(several))
-        for source, several in _mapping(found["from"]).items()
-    }
+def _assertion(name: str, found: Stated) -> Assertion:
+    memory = tuple((_bytes(p), v) for p, v in sorted(found.places.items()) if "+" in p)
     out = Assertion(
         name,
-        _integer(found["at"]),
-        unknowns,
-        among,
-        tuple(parse(n) for n in _list(found["facts"])),
-        {p: v for p, v in places.items() if "+" not in p},
+        found.at,
+        found.unknowns,
+        found.among,
+        tuple(map(parse, found.facts)),
+        {p: v for p, v in found.places.items() if "+" not in p},
         memory,
-        _mapping(found["ghosts"]),
-        flags == "public",
-        dirty,
-        _integer(found["level"]),
-        parse(found["falls"]),
-        sources,
+        found.ghosts,
+        found.flags == "public",
+        found.dirty,
+        found.level,
+        parse(found.falls),
+        {
+            source: tuple({u: parse(n) for u, n in one.items()} for one in several)
+            for source, several in found.sources.items()
+        },
     )
+    empty = any(low > high for low, high in out.unknowns.values())
+    if name == "entry" or empty or out.among.keys() - out.unknowns.keys():
+        raise unsupported(f"{name}: called entry, an empty range, or values of no unknown")
     for number in (*out.known, out.falls, *(place.offset for place, _ in memory)):
-        require_known(number, unknowns, name)
+        require_known(number, out.unknowns, name)
     return out
 
 
@@ -153,42 +168,8 @@ def require_known(number: Number, unknowns: Mapping[str, object], where: str) ->
 
 
 def _bytes(text: str) -> Place:
-    region, plus, rest = text.partition("+")
-    offset, colon, size = rest.rpartition(":")
-    if not (plus and colon and size.isdecimal() and 1 <= int(size) <= 16):
+    match = re.fullmatch(r"([^+]*)\+(.*):([1-9]|1[0-6])", text)
+    if match is None:
         raise unsupported(f"no place: {text}")
+    region, offset, size = match.groups()
     return Place(text, "memory", bits=8 * int(size), region=region, offset=parse(offset))
-
-
-def _range(name: str, data: object) -> tuple[int, int]:
-    ends = [_integer(end) for end in _list(data)]
-    # Names with digits are for the unknowns that come with a case (`Facts.residues`).
-    if len(ends) != 2 or ends[0] > ends[1] or not re.fullmatch("[a-z][a-z_]*", name):
-        raise unsupported(f"no range of an unknown: {name} {data!r}")
-    return ends[0], ends[1]
-
-
-def _integer(data: object) -> int:
-    if not isinstance(data, int) or isinstance(data, bool):
-        raise unsupported(f"no number: {data!r}")
-    return data
-
-
-def _list(data: object) -> list[object]:
-    if not isinstance(data, list):
-        raise unsupported(f"no list: {data!r}")
-    return data
-
-
-def _mapping(data: object) -> dict[str, object]:
-    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-        raise unsupported(f"no table: {data!r}")
-    return data
-
-
-def _only(data: object, what: str, names: frozenset[str]) -> dict[str, object]:
-    found = _mapping(data)
-    if found.keys() != names:
-        odd = ", ".join(sorted(found.keys() ^ names))
-        raise unsupported(f"{what}: {odd} missing or not known")
-    return found

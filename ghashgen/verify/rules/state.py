@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
-from ghashgen.verify.core.numbers import Number, replaced, unknown
+from ghashgen.verify.core.numbers import Number, parts, replaced, unknown
 from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.renumbering import renumbered
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.core.variables import renumbered
 from ghashgen.verify.machine.convention import floor_of
 from ghashgen.verify.machine.flags import Flag, Flags, Open
 from ghashgen.verify.machine.machine import Machine
@@ -63,6 +63,9 @@ class State:
         for name, low, high in case.fresh:
             facts = facts.with_range(name, low, high)
         values = dict(case.values)
+        asked = {*values, *(u for a in case.not_negative for u, _ in parts(a)[1])}
+        if not asked <= facts.ranges.keys():
+            raise unsupported("a question about the numbers of another state")
         news = (replaced(a, values) for a in case.not_negative)
         facts = facts.with_values(values).with_not_negative(*news)
         while facts.possible():
@@ -86,36 +89,20 @@ class State:
         memory.facts = facts
         if not values:
             return self
-        done: dict[int, Value] = {}
         terms: dict[Term, Lane] = {}
+        in_terms = not m.terms.unknowns.isdisjoint(values)
 
-        def new(v: Value) -> Value:
+        def new(v: Value, bits: int) -> Value:
             if isinstance(v, Term):
-                return renumbered(m.terms, v, values, facts, terms)
+                return renumbered(m.terms, v, values, facts, terms) if in_terms else v
             if isinstance(v, Linear):
                 return replaced(v, values)
             if isinstance(v, Pointer):
                 return Pointer(v.region, replaced(v.offset, values))
             return v
 
-        kinds: tuple[type, ...] = (Linear, Pointer)
-        if not m.terms.unknowns.isdisjoint(values):
-            kinds = Linear, Pointer, Term
-            for k, lanes in enumerate(m.vec):
-                m.vec[k] = tuple(
-                    renumbered(m.terms, v, values, facts, terms) if isinstance(v, Term) else v
-                    for v in lanes
-                )
-        for k, v in enumerate(m.gpr):
-            if isinstance(v, kinds):
-                m.gpr[k] = new(v)
         memory.renamed(values)
-        for cells in memory.written.values():
-            for key, (v, k) in cells.items():
-                if isinstance(v, kinds):
-                    if id(v) not in done:
-                        done[id(v)] = new(v)
-                    cells[key] = done[id(v)], k
+        m.exchange(new)
         for name, region in memory.regions.items():
             low, size = replaced(region.low, values), replaced(region.size, values)
             end = None if region.done is None else replaced(region.done, values)

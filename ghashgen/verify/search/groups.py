@@ -31,6 +31,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.message import Search
+from ghashgen.verify.search.variables import Variables
 
 NEXT, ONE, GROUP, HASH, JUDGE, CHECKS = "next", "one", "group", "hash", "judge", "checks"
 
@@ -54,8 +55,10 @@ LIKE = {"aad_length": 5}
 def alone(search: Search) -> int:
     """Return where a message is processed by itself, if others are in groups; 0 if none are."""
     ways = Counter(to for after in search.after.values() for to in after)
-    at, most = max(ways.items(), key=lambda item: item[1])
-    return at if most >= MANY_WAYS and search.heads - reached(search.after, at) else 0
+    many = [at for at, count in ways.items() if count >= MANY_WAYS]
+    # From there all of a message follows, and of such places in it, only some.
+    at = max(many, key=lambda at: len(reached(search.after, at)), default=0)
+    return at if at and search.heads - reached(search.after, at) else 0
 
 
 @dataclass
@@ -190,11 +193,11 @@ class Groups:
 
     def compared(self, state: State, address: int) -> int:
         """Return where a run begins to read the given tag of its message: where its address is."""
-        meaning, vectors = self.search.meaning, [*state.machine.vec]
+        variables, vectors = Variables(self.search.meaning.terms), [*state.machine.vec]
         before = last = address
         for now, at in self.walk(state, address):
             new = [a[0] for a, b in zip(now.machine.vec, vectors, strict=True) if a is not b]
-            if any(isinstance(v, Term) and GIVEN in meaning.text.variables.of(v) for v in new):
+            if any(isinstance(v, Term) and GIVEN in variables.of(v) for v in new):
                 return before
             before, last, vectors = last, at, [*now.machine.vec]
         raise unsupported("search: no tags of a group that are compared")

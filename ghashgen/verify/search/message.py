@@ -59,8 +59,9 @@ class Search:
         assert isinstance(meaning, Function)
         self.buffers = sum(len(p.order) for p in meaning.parts if isinstance(p, Hashing))
         self.answers = any(isinstance(p, Answer) and p.text for p in meaning.parts)
-        self.latest = "entry"
-        self.sources: list[str] = ["entry"]
+        self.first = self.latest = "entry"
+        """Where a message begins, and the assertion that was followed last."""
+        self.sources: list[str] = [self.first]
         """From where runs come to the next joint."""
 
     def source(self, name: str) -> Start:
@@ -243,12 +244,12 @@ class Search:
 
         That of an IV of 12 bytes, which is not hashed, may have.
         """
-        found = turns(self.checker, *self.source("entry"), heads, self.stops())
+        found = turns(self.checker, *self.source(self.first), heads, self.stops())
         if found is None:
             return
         head, states = found
         known, joint = self.sources, self.data["assertions"][self.sources[0]]
-        self.sources, self.latest = ["entry"], "entry"
+        self.sources, self.latest = [self.first], self.first
         self.sources.append(self.loop(head, states))
         meetings = self.meetings(head, self.checker.entry + joint["at"], head)
         if (name := self.joint(meetings, joints - 1, passed=False)) is not None:

@@ -38,6 +38,7 @@ from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import Search
+from ghashgen.verify.search.neighbours import Neighbours
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.values import FILES
 
@@ -70,17 +71,17 @@ class Many(Search):
         self.wiped, self.cleared = set[str](), set[int]()
         if self.meaning.wipe:
             self.wiped, self.cleared = self.written_behind(first, head)
-        for at in (one, 0) if one else (0,):
-            self.window, self.latest = SIZE if at else 1, NEXT
+        for kind in (Groups, Neighbours, None) if one else (None,):
+            self.window, self.latest = SIZE if kind else 1, NEXT
             self.data["assertions"] = {}
             self.data["assertions"][NEXT] = self.begins(first, head)
-            if not at:
+            if kind is None:
                 break
             with suppress(Refutation, UndecidedError):
-                Groups(self, at).add()
-                self.latest, self.heads = ONE, self.heads & reached(self.after, at)
+                kind(self, one).add()
+                self.latest, self.heads = ONE, self.heads & reached(self.after, one)
                 break
-        self.sources = [self.latest]
+        self.first, self.sources = self.latest, [self.latest]
 
     def way(self, done: int, window: int, now: int = 0) -> dict[str, str]:
         """Return what the numbers are at a window that begins so many records behind one."""
@@ -192,7 +193,8 @@ class Many(Search):
             free -= {*range(at, at + size)}
         secret = free & self.cleared if self.meaning.wipe else free
         for some, what in ((secret, "?"), (free - secret, "!")):
-            for start in {at - at % BLOCK_BYTES for at in some}:
+            # As its slots lie, which may hold values that have names.
+            for start in {at - (at - top.offset) % BLOCK_BYTES for at in some}:
                 block = {*range(start, start + BLOCK_BYTES)}
                 size = BLOCK_BYTES if block <= some else 1
                 places |= {f"{STACK}+{at}:{size}": what for at in sorted(block & some)[::size]}

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, set_bits, variable
+from ghashgen.verify.core.renumbering import rebuilt
 from ghashgen.verify.core.term import Lane, Term, parts_first
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.core.words import LETTER, WORD_BITS, Words
+from ghashgen.verify.search.variables import is_variable, used
 
 
 def replaced(terms: Terms, term: Term, lane_of: Callable[[str], Lane]) -> Lane:
@@ -29,7 +30,7 @@ def replaced(terms: Terms, term: Term, lane_of: Callable[[str], Lane]) -> Lane:
 
 def _in_linear(terms: Terms, term: Term, lane_of: Callable[[str], Lane]) -> Lane:
     def form_of(name: str) -> Form:
-        return terms.form(lane_of(name)) if terms.is_variable(name) else variable(name)
+        return terms.form(lane_of(name)) if is_variable(terms, name) else variable(name)
 
     return terms.linear(_exchanged(terms.words, terms.form(term), form_of), term.deps)
 
@@ -40,7 +41,7 @@ def _exchanged(words: Words, form: Form, variable_of: Callable[[str], Form]) -> 
     for name, packed in form.linear.items():
         if not name.startswith(LETTER):
             out ^= _composed(form.width, packed, variable_of(name))
-    for _, base, amount, rows in words.used(form.linear):
+    for base, amount, rows in used(words, form.linear):
         word = Form(WORD_BITS, base[0], dict(base[1]))
         word = words.plus(_exchanged(words, word, variable_of), amount)
         out ^= _composed(form.width, rows, word.resize(VAR_BITS))

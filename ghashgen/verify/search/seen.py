@@ -9,7 +9,6 @@ from ghashgen.verify.core.numbers import Number, combined, parse, parts, within
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing, size_of
@@ -17,6 +16,7 @@ from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES
+from ghashgen.verify.search.variables import Variables
 
 STATES = frozenset("XuZ")
 """The letters of variables that have blocks in them."""

@@ -14,7 +14,6 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, times, unknown
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
@@ -26,6 +25,7 @@ from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
 from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.looks import MASK, VECTOR
 from ghashgen.verify.search.renaming import replaced
+from ghashgen.verify.search.variables import Variables
 
 TURN = "t"
 """The unknown that counts the turns."""

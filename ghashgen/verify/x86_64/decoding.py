@@ -8,7 +8,8 @@ only if
 - iced-x86 encodes its own reading to the same bytes: all ignored, redundant and reserved bits have
   the value that assemblers give them;
 - the meaningless bits of its immediate are zero;
-- capstone, an independent decoder (LLVM's tables), reads the same length, mnemonic and operands.
+- capstone, an independent decoder (LLVM's tables), writes it as the same line: mnemonic, operands,
+  and the bytes accessed.
 
 `NOPS` are the only exceptions. The reading is then tied to the image. An operand relative to the
 instruction pointer is a section and an offset, by a relocation of exactly its field or within the
@@ -19,18 +20,19 @@ import re
 from functools import cache
 from typing import Any
 
-from capstone import CS_ARCH_X86, CS_GRP_CALL, CS_GRP_JUMP, CS_MODE_64, Cs
-from capstone.x86 import X86_OP_IMM, X86_OP_MEM, X86_OP_REG
+from capstone import CS_ARCH_X86, CS_MODE_64, Cs
 from iced_x86 import (
     Code,
     ConstantOffsets,
     Decoder,
     DecoderOptions,
     Encoder,
+    Formatter,
+    FormatterSyntax,
     Instruction,
     InstructionInfoFactory,
     MandatoryPrefix,
-    MemorySizeExt,
+    MemorySizeOptions,
     Mnemonic,
     OpCodeInfo,
     OpKind,
@@ -73,18 +75,11 @@ VEX_OR_EVEX = (0xC4, 0xC5, 0x62)
 ADDRESS_ONLY = (Code.LEA_R16_M, Code.LEA_R32_M, Code.LEA_R64_M)
 """Their memory operand is arithmetic: nothing is at the address, and no address leaves the core."""
 
-HINTS = ("NOP", "PREFETCH")
-"""Name prefixes of instructions that do not access their operand."""
-
 LINK_BYTES = 4
 """The bytes of a `Link`'s field."""
 
 MEMORY_KINDS = frozenset(
     getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
-)  # fmt: skip
-
-IMMEDIATE_KINDS = frozenset(
-    getattr(OpKind, name) for name in dir(OpKind) if name.startswith("IMMEDIATE")
 )  # fmt: skip
 
 BRANCH_KINDS = (OpKind.NEAR_BRANCH64, OpKind.NEAR_BRANCH32, OpKind.NEAR_BRANCH16)
@@ -111,12 +106,8 @@ BY_WIDTH: dict[str, tuple[int, int, int]] = {
 """The same by vector width: 128, 256 and 512 bits."""
 
 _MNEMONICS = {getattr(Mnemonic, n): n.upper() for n in dir(Mnemonic) if n[0].isupper()}
-_REGISTERS = {
-    getattr(Register, name): re.sub(r"^(r\d+)l$", r"\1b", name.lower())
-    for name in dir(Register)
-    if name[0].isupper() and isinstance(getattr(Register, name), int)
-}
-_OTHER_NAMES = {"movabs": "mov"}
+_ALIASES = {"xchgax,ax": "nop", "xchgrax,rax": "nop"}
+"""NOPs as iced-x86 writes them."""
 
 
 def mnemonic_of(i: Instruction) -> str:
@@ -126,9 +117,18 @@ def mnemonic_of(i: Instruction) -> str:
 
 @cache
 def _capstone() -> Any:
-    disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
-    disassembler.detail = True
-    return disassembler
+    return Cs(CS_ARCH_X86, CS_MODE_64)
+
+
+@cache
+def _writer(signed: bool) -> Formatter:
+    """Return what writes instructions as capstone does, immediates with a sign or without."""
+    out = Formatter(FormatterSyntax.INTEL)
+    out.hex_prefix, out.hex_suffix, out.uppercase_hex = "0x", "", False
+    out.memory_size_options, out.rip_relative_addresses = MemorySizeOptions.ALWAYS, True
+    out.branch_leading_zeros = out.show_branch_size = out.use_pseudo_ops = False
+    out.signed_immediate_operands = signed
+    return out
 
 
 def decode(image: Image, address: int) -> Instruction:
@@ -240,56 +240,14 @@ def _immediate(i: Instruction) -> str:
 
 
 def _second(i: Instruction, code: bytes) -> str:
-    found = list(_capstone().disasm(code, NEUTRAL, 1))
-    if not found or found[0].size != len(code):
-        return "capstone does not know it"
-    second = found[0]
-    mnemonic = str(second.mnemonic)
-    if _OTHER_NAMES.get(mnemonic, mnemonic).upper() != mnemonic_of(i):
-        return f"capstone reads {mnemonic}"
-    if _operands(i) != _capstone_operands(i, second):
-        return f"capstone reads {mnemonic} {second.op_str}"
-    return ""
-
-
-Operand = tuple[object, ...]
-
-
-def _bits(i: Instruction) -> int:
-    """Return the width in bits in which immediates are compared: the first operand's."""
-    size = 8
-    if i.op_count and i.op_kind(0) == OpKind.REGISTER:
-        size = RegisterExt.size(i.op0_register)
-    elif i.op_count and i.op_kind(0) == OpKind.MEMORY:
-        size = MemorySizeExt.size(i.memory_size) or 8
-    return 8 * min(size, 8)
-
-
-def _operands(i: Instruction) -> list[Operand]:
-    out: list[Operand] = []
-    mask = (1 << _bits(i)) - 1
-    for k in range(i.op_count):
-        kind = i.op_kind(k)
-        if kind == OpKind.REGISTER:
-            out.append((_REGISTERS[i.op_register(k)],))
-        elif kind == OpKind.MEMORY:
-            away = int(i.memory_displacement)
-            if i.is_ip_rel_memory_operand:
-                away -= int(i.next_ip)
-            out.append((
-                _name(i.memory_base), _name(i.memory_index), i.memory_index_scale,
-                away & (1 << 64) - 1, _accessed(i, MemorySizeExt.size(i.memory_size)),
-            ))  # fmt: skip
-        elif kind == OpKind.NEAR_BRANCH64:
-            out.append((int(i.near_branch_target),))
-        elif kind in IMMEDIATE_KINDS:
-            out.append((int(i.immediate(k)) & mask,))
-        else:
-            # Of a string instruction or a far jump: no row knows it, and nothing equals this.
-            out.append(())
-    if i.has_op_mask:
-        out.insert(1, (_REGISTERS[i.op_mask],))
-    return [*out, (i.zeroing_masking,)]
+    for _, size, mnemonic, operands in _capstone().disasm_lite(code, NEUTRAL, 1):
+        if size == len(code):
+            # Blanks, and the scale of an index without a base, are written or not.
+            lines = {re.sub(r"\s|\*1(?!\d)", "", _writer(sign).format(i)) for sign in (False, True)}
+            line = mnemonic.replace("movabs", "mov") + operands.replace(" ", "")
+            same = line in {_ALIASES.get(line, line) for line in lines}
+            return "" if same else f"capstone reads {mnemonic} {operands}".rstrip()
+    return "capstone does not know it"
 
 
 def _vector_bytes(i: Instruction) -> int:
@@ -300,39 +258,6 @@ def _vector_bytes(i: Instruction) -> int:
             if i.op_kind(k) == OpKind.REGISTER
         )
     )
-
-
-def _accessed(i: Instruction, size: int) -> int:
-    """Return the bytes accessed; 0 for none, where decoders differ freely."""
-    hint = i.code in ADDRESS_ONLY or mnemonic_of(i).startswith(HINTS)
-    return 0 if hint else int(size)
-
-
-def _name(register: int) -> str:
-    return _REGISTERS[register] if register != Register.NONE else ""
-
-
-def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
-    out: list[Operand] = []
-    mask = (1 << (64 if second.group(CS_GRP_JUMP) or second.group(CS_GRP_CALL) else _bits(i))) - 1
-    zeroing = False
-    for operand in second.operands:
-        zeroing |= bool(operand.avx_zero_opmask)
-        if operand.type == X86_OP_REG:
-            out.append((second.reg_name(operand.reg),))
-        elif operand.type == X86_OP_IMM:
-            out.append((operand.imm & mask,))
-        elif operand.type == X86_OP_MEM:
-            m = operand.mem
-            if m.segment:
-                return []
-            out.append((
-                second.reg_name(m.base) or "", second.reg_name(m.index) or "", m.scale,
-                m.disp & (1 << 64) - 1, _accessed(i, operand.size),
-            ))  # fmt: skip
-        else:
-            return []
-    return [*out, (zeroing,)]
 
 
 def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:

@@ -79,16 +79,13 @@ def load_image(source: bytes | Path) -> Image:
         if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
             continue
         require(part.info not in relocated, f"two lists of relocations of {target.name}")
-        require(
-            not target.entry_bytes,
-            f"relocations of {target.name}, whose constants may be merged",
-            "put constants that are addresses into .rodata",
-        )
+        merged = f"relocations of {target.name}, whose constants may be merged"
+        require(not target.entry_bytes, merged)
         relocated.add(part.info)
         placed[part.info] = _relocate(entries, symbols, target, placed)
     sections = tuple(entry for section in placed.values() for entry in section.entries())
     own = len({section.name for section in sections}) == len(sections)
-    require(own, "a section with the name of an entry of another", "call it otherwise")
+    require(own, "a section with the name of an entry of another")
     return Image(X86_64, sections, places, frozenset(called), features_of(parts))
 
 
@@ -101,7 +98,7 @@ def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
         kind = kind_of(part)
         if kind is Kind.NOT_LOADED:
             continue
-        require(part.name not in names, f"two sections {part.name}", "give each its own name")
+        require(part.name not in names, f"two sections {part.name}")
         names.add(part.name)
         step, known = max(part.align, 64), min(max(part.align, 1), PAGE)
         address = -(-address // step) * step
@@ -130,11 +127,7 @@ def _relocate(
     unresolved: dict[int, str] = {}
     for at, number, of, addend in entries:
         where = f"{section.name}+{at:#x}"
-        require(
-            number in RELOCATIONS,
-            f"relocation type {number} at {where}",
-            "reach constants relative to the instruction pointer, in this object",
-        )
+        require(number in RELOCATIONS, f"relocation type {number} at {where}")
         kind = RELOCATIONS[number]
         field_bytes = range(at, at + kind.width)
         alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
@@ -147,13 +140,10 @@ def _relocate(
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
-        require(
-            not target.entry_bytes or _names_entry(symbol, len(target.data)),
-            f"a relocation at {where} to mergeable constants that names none",
-            "name the constant by a local symbol, or put it into .rodata",
-        )
+        named = not target.entry_bytes or _names_entry(symbol, len(target.data))
+        require(named, f"a relocation at {where} to mergeable constants that names none")
         links[at] = Link(*target.place(symbol.value, addend), kind is Relocation.BRANCH)
         value = target.address + symbol.value + addend - (section.address + at)
-        require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach", "mend it")
+        require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)

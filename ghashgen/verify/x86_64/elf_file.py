@@ -12,9 +12,6 @@ from ghashgen.support.errors import GhashgenError
 NULL, PROGBITS, SYMTAB, STRTAB, RELA, NOTE, NOBITS = 0, 1, 2, 3, 4, 7, 8
 """SHT_…, types of sections."""
 
-AGAIN = "assemble the file again"
-"""What to do about a file that is damaged."""
-
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
@@ -68,14 +65,18 @@ class Rela(NamedTuple):
     addend: int
 
 
-def require(holds: object, what: str, remedy: str = AGAIN) -> None:
+class ElfError(GhashgenError):
+    """An object that is refused, by what it is (`ghashgen.verify.advice` says what to do)."""
+
+
+def require(holds: object, what: str) -> None:
     """Refuse an object of which something does not hold, by `what` it is.
 
     Raises:
         GhashgenError: it does not.
     """
     if not holds:
-        raise GhashgenError(what, remedy)
+        raise ElfError(what)
 
 
 def read_parts(data: bytes) -> tuple[Part, ...]:
@@ -84,18 +85,15 @@ def read_parts(data: bytes) -> tuple[Part, ...]:
     Raises:
         GhashgenError: it is not a plain relocatable object for x86-64.
     """
-    require(len(data) >= _HEADER.size, "not an ELF file", "assemble with nasm -f elf64")
+    require(len(data) >= _HEADER.size, "not an ELF file")
     ident, kind, machine, _, _, _, start, flags, own, _, segments, entry, count, names = (
         _HEADER.unpack_from(data)
     )
-    require(
-        (ident[:7], kind, machine) == (b"\x7fELF\2\1\1", 1, 62),
-        "not a relocatable ELF64 file for x86-64",
-        "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
-    )
+    ours = (ident[:7], kind, machine) == (b"\x7fELF\2\1\1", 1, 62)
+    require(ours, "not a relocatable ELF64 file for x86-64")
     require(not segments, "an object with segments")
     abi = f"an object for OS ABI {ident[7]} with flags {flags:#x}"
-    require(ident[7] in (0, 3) and not flags, abi, "assemble for System V")
+    require(ident[7] in (0, 3) and not flags, abi)
     end = start + count * entry
     whole = own == _HEADER.size and entry == _SECTION.size and names < count < 0xFF00
     require(whole and end <= len(data), "the section headers are damaged, or cut off")
@@ -139,7 +137,7 @@ def _name(strings: bytes, at: int, what: str) -> str:
         require(at <= end, f"the name of {what} is damaged")
         return strings[at:end].decode()
     except UnicodeDecodeError:
-        raise GhashgenError(f"the name of {what} is damaged", AGAIN) from None
+        raise ElfError(f"the name of {what} is damaged") from None
 
 
 def _entries(part: Part, form: struct.Struct) -> list[tuple[int, ...]]:

@@ -33,20 +33,6 @@ ADDRESS_TABLE = 0x6FFF4C03
 needs no address. A linker may merge equal functions, which then have the same bytes.
 """
 
-FLAG_NAMES = {
-    WRITE: "WRITE", ALLOC: "ALLOC", EXEC: "EXECINSTR", MERGE: "MERGE", STRINGS: "STRINGS",
-    INFO_LINK: "INFO_LINK", 0x80: "LINK_ORDER", 0x100: "OS_NONCONFORMING", 0x200: "GROUP",
-    0x400: "TLS", 0x800: "COMPRESSED", 0x200000: "GNU_RETAIN", 0x10000000: "X86_64_LARGE",
-    EXCLUDE: "EXCLUDE",
-}  # fmt: skip
-"""SHF_…, for messages."""
-
-TYPE_NAMES = {
-    PROGBITS: "SHT_PROGBITS", NOTE: "SHT_NOTE", NOBITS: "SHT_NOBITS", 9: "SHT_REL",
-    14: "SHT_INIT_ARRAY", 17: "SHT_GROUP",
-}  # fmt: skip
-"""SHT_…, likewise."""
-
 UNWIND_TABLE = 0x70000001
 """SHT_X86_64_UNWIND."""
 
@@ -83,13 +69,6 @@ NAMES: dict[Kind, tuple[str, ...]] = {
 run what is in .ctors, compile other code for the same functions from .gnu.lto_…, and rewrite how
 functions begin where there is .note.GNU-split-stack.
 """
-
-FLAGS = {
-    ".gnu.lto_": "compile with -fno-lto",
-    ".init_array": "compile without --coverage and -fprofile-arcs, and without constructors",
-    ".group": "compile with -fno-inline, or make inline functions static",
-}
-"""Name prefixes of sections that compilers write, and the option that prevents them."""
 
 DEBUG = ".debug_"
 """The name prefix of debug sections."""
@@ -134,13 +113,6 @@ PRIVATE = (1, 2)
 UNDEFINED, ABSOLUTE = 0, 0xFFF1
 """SHN_…: no section."""
 
-WORDS = (
-    {6: "STT_TLS", 10: "STT_GNU_IFUNC"},
-    {WEAK: "STB_WEAK", 10: "STB_GNU_UNIQUE"},
-    {ABSOLUTE: "SHN_ABS", 0xFFF2: "SHN_COMMON"},
-)
-"""Types, bindings and places of symbols in words, for messages."""
-
 OF_LINKERS = re.compile(r"__.*|_[A-Z].*|_?(end|edata|etext)")
 """Names of global symbols that linkers define or may define. The GNU linker's script says `_end =
 .`, and that replaces an object's own definition, hidden or not.
@@ -153,28 +125,16 @@ def kind_of(part: Part) -> Kind:
     Raises:
         GhashgenError: its type, flags, name, address or alignment is unsupported.
     """
-    name, flags = part.name, part.flags
-    found = SECTIONS.get((part.type, flags))
-    words = [word for flag, word in FLAG_NAMES.items() if flags & flag]
-    rest = flags & ~sum(FLAG_NAMES)
-    words += [f"{rest:#x}"] if rest else []
-    kind = TYPE_NAMES.get(part.type, hex(part.type))
-    instead = "put code into .text and constants into .rodata, read-only"
-    require(
-        found is not None,
-        f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
-        next((flag for start, flag in FLAGS.items() if name.startswith(start)), instead),
-    )
+    name, found = part.name, SECTIONS.get((part.type, part.flags))
+    where = f"section {name} of type {part.type:#x}, flags {part.flags:#x}, is not understood"
+    require(found is not None, where)
     if found is Kind.CONSTANTS and name == UNWIND:
         found = Kind.UNUSED
     assert found is not None
     known = NAMES[found]
     called = any(name == start or (start and name.startswith(f"{start}.")) for start in known)
-    require(
-        called or (found is Kind.NOT_LOADED and name.startswith(DEBUG)),
-        f"section {name}: a linker may treat it by its name",
-        f"call it {known[0]} or {known[0]}.NAME" if known[0] else "leave it out",
-    )
+    called = called or (found is Kind.NOT_LOADED and name.startswith(DEBUG))
+    require(called, f"section {name}: a linker may treat it by its name")
     power_of_two = part.align & max(part.align - 1, 0) == 0
     where = f"section {name} at address {part.at:#x}, aligned to {part.align}"
     require(not part.at and power_of_two, where)
@@ -191,11 +151,9 @@ def entry_bytes_of(part: Part) -> int:
     """
     if not part.flags & MERGE or part.type != PROGBITS:
         return 0
-    require(
-        part.entry_bytes in ENTRIES and part.size % part.entry_bytes == 0,
-        f"section {part.name}: mergeable constants of {part.entry_bytes} bytes, in {part.size}",
-        "put constants into .rodata (gcc: -fno-merge-constants)",
-    )
+    whole = part.entry_bytes in ENTRIES and part.size % part.entry_bytes == 0
+    constants = f"mergeable constants of {part.entry_bytes} bytes, in {part.size}"
+    require(whole, f"section {part.name}: {constants}")
     return part.entry_bytes
 
 
@@ -209,11 +167,9 @@ def is_place(number: int, symbol: Symbol, first: int, sizes: list[int]) -> bool:
         GhashgenError: its type, binding, visibility or place is unsupported.
     """
     kind, bind, at = symbol.type, symbol.bind, symbol.place
-    said = ", ".join(words.get(n, str(n)) for words, n in zip(WORDS, (kind, bind, at), strict=True))
 
     def check(holds: bool, why: str) -> None:
-        remedy = "let functions be plain global symbols, and all else local"
-        require(holds, f"symbol {symbol.name!r} ({said}): {why}", remedy)
+        require(holds, f"symbol {symbol.name!r} ({kind}, {bind}, {at}): {why}")
 
     in_order = (bind == LOCAL) == (number < first)
     check(in_order, "local among the others, or the other way round")

@@ -30,9 +30,9 @@ def features_of(parts: tuple[Part, ...]) -> frozenset[str]:
             continue
         header, body = part.content[:16], part.content[16:]
         whole = header == struct.pack("<III4s", 4, len(body), 5, b"GNU\0") and not len(body) % 16
-        require(whole, f"a damaged {NAME}", "leave it out, or write it as the psABI says")
+        require(whole, f"a damaged {NAME}")
         for kind, size, bits, _ in struct.iter_unpack("<IIII", body):
-            require(size in (4, 8), f"a damaged {NAME}: a property of {size} bytes", "leave it out")
+            require(size in (4, 8), f"a damaged {NAME}: a property of {size} bytes")
             if kind == FEATURE_1_AND:
                 found |= {name for bit, name in FEATURES.items() if bits & bit}
     return frozenset(found)

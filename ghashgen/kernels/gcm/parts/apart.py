@@ -35,7 +35,7 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
     lengths = [b.register(word, cls=RegClass.GPR) for word in ("len", "aad_len")]
     for register, word in zip(lengths, ("len", "aad_len"), strict=True):
         b.assign(register, read(b, record, word))
-    _alike(b, record, lengths, encrypts, "one")
+    usual_and_alike(b, record, lengths, encrypts, "one")
     b.branch("not_below", b.gpr("gpr_sub", lengths[1], 1), BLOCK_BYTES, "one")
     b.branch("not_below", b.gpr("gpr_sub", lengths[0], 1), ROW_BYTES, "one")
     b.branch("not_below", lengths[0], BLOCK_BYTES + 1, "alike")
@@ -48,7 +48,7 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
             b.emit("jump", Label("first"))
             with b.loop("group"):
                 b.branch("below", count(), MESSAGES_AT_ONCE, "no")
-                _alike(b, record, lengths, encrypts, "no")
+                usual_and_alike(b, record, lengths, encrypts, "no")
                 b.label("first")
                 fours.row_masks(lengths[0])
                 fours.first_row(record)
@@ -65,7 +65,9 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
         b.emit("jump", Label("next"))
 
 
-def _alike(b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str) -> None:
+def usual_and_alike(
+    b: Builder, record: VReg, lengths: Sequence[VReg], encrypts: bool, no: str
+) -> None:
     """Record that four messages have these lengths, and usual IVs and tags; go to `no` if not.
 
     Each length is compared by a branch: a proof follows branches, and no OR of differences, as

@@ -62,11 +62,6 @@ JOINED = b"".join(map(joined, range(BLOCK_BYTES + 1)))
 """These orders by number of bytes."""
 
 
-def columns_of(blocks: int, lanes: int) -> int:
-    """Return the columns of a group whose messages have so many blocks each."""
-    return 4 // lanes if blocks < 4 else 2 // lanes
-
-
 class Columns:
     """What is recorded for groups of messages of `blocks` blocks."""
 
@@ -76,7 +71,7 @@ class Columns:
         """Take stack slots from number `slots` on."""
         self.b, self.kernel, self.context, self.encrypts = b, kernel, context, encrypts
         self.hashing, self.lanes, self.blocks = kernel.hash, kernel.lane_count, blocks
-        self.columns = range(columns_of(blocks, self.lanes))
+        self.columns = range(self.most(blocks) // self.lanes)
         self.count = self.lanes * len(self.columns)
         """Messages of a group."""
         self.keys = RoundKeys(b, kernel, context)
@@ -93,6 +88,13 @@ class Columns:
         self.masks, self.aad = ([slot() for _ in self.columns] for _ in range(2))
         self.C = [[slot() for _ in range(blocks)] for _ in self.columns]
         self.differences = [slot() for _ in range(self.count)]
+        self.given = dict[tuple[int, int], VReg]()
+        """Texts that are read, and not yet written."""
+
+    @staticmethod
+    def most(blocks: int) -> int:
+        """Return how many messages of so many blocks make a group."""
+        return 4 if blocks < 4 else 2
 
     # -- the shape of a group ----------------------------------------------------------------
 
@@ -147,7 +149,6 @@ class Columns:
         # The last block comes first: it is written before the one before it.
         wanted = [(c, j) for c in self.columns for j in range(self.blocks, -1, -1)]
         bases: dict[int, VReg] = {}
-        given: dict[tuple[int, int], VReg] = {}
         parts = -(-len(wanted) // AT_ONCE[self.lanes])
         ends = [len(wanted) * part // parts for part in range(parts + 1)]
         for begin, end in pairwise(ends):
@@ -165,13 +166,8 @@ class Columns:
             for (c, j), state in zip(some, states, strict=True):
                 if j == 0:
                     b.store(self.masks[c], b.aes_last(state, last, "E_K(J_0)"), "E_K(J_0)")
-                    continue
-                # The last 16 bytes are written over some of the block before, so both are read.
-                first = max(1, j - 1) if j == self.blocks else j
-                for other in range(first, j + 1):
-                    if (c, other) not in given:
-                        given[c, other] = self._text(record, c, other)
-                self._write(record, c, j, state, last, given.pop((c, j)))
+                else:
+                    self._write(record, c, j, state, last)
         b.about("")
 
     def _whitened(self, record: VReg, column: int) -> VReg:
@@ -191,10 +187,13 @@ class Columns:
             return Mem(base=base, index=length, disp=-BLOCK_BYTES, within=IN_TEXT)
         return Mem(base=base, disp=BLOCK_BYTES * (block - 1), within=IN_TEXT)
 
-    def _write(
-        self, record: VReg, column: int, block: int, state: VReg, last: VReg, given: VReg
-    ) -> None:
+    def _write(self, record: VReg, column: int, block: int, state: VReg, last: VReg) -> None:
         b = self.b
+        # The last 16 bytes are written over some of the block before, so both are read.
+        for j in range(max(1, block - 1) if block == self.blocks else block, block + 1):
+            if (column, j) not in self.given:
+                self.given[column, j] = self._text(record, column, j)
+        given = self.given.pop((column, block))
         if block == self.blocks and block > 1:
             keystream = b.aes_last(state, last, "keystream")
             moved = b.shuffle_bytes(keystream, b.load(self.moved_up, "", self.lanes), "moved up")
@@ -238,9 +237,7 @@ class Columns:
     def _hashed(self, column: int) -> VReg:
         """Record GHASH of a column."""
         b, m = self.b, self.blocks
-        sums: Mapping[str, Value] = {
-            name: b.load(slot, "", self.lanes) for name, slot in self.lengths.items()
-        }
+        sums = self._of_lengths()
         for i in range(m + 1):
             b.about(f"C{i}" if i else "AAD")
             A = self._ciphertext(column, i) if i else self._aad(column)
@@ -250,6 +247,10 @@ class Columns:
         terms = key_sum(self.hashing, self.context, m + 2)
         R = None if terms is None else b.load_spread(terms, self.lanes, "the key terms")
         return in_register(aggregate.finish(b, *scheme, sums, R))
+
+    def _of_lengths(self) -> Mapping[str, Value]:
+        """Return the products of the lengths."""
+        return {name: self.b.load(slot, "", self.lanes) for name, slot in self.lengths.items()}
 
     def _gather(self, record: VReg, ahead: int) -> None:
         """Record the loads of AAD, and put it aside."""

@@ -202,11 +202,9 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
 
 def known_count(m: Machine, count: Value, bits: int) -> int:
     """Return a shift count modulo the operand size (SDM vol. 2B, SAL/SAR/SHL/SHR)."""
-    if isinstance(count, int):
-        return count & (63 if bits == 64 else 31)
-    if isinstance(count, Linear):
-        return m.facts.known(count) & (63 if bits == 64 else 31)
-    raise unsupported("a shift by an unknown count", m.terms.at)
+    if isinstance(count, int | Linear):
+        return m.facts.known(count, m.at) & (63 if bits == 64 else 31)
+    raise unsupported("a shift by an unknown count", m.at)
 
 
 def _shift(name: str, m: Machine, bits: int, a: Value, by: Value) -> Result:
@@ -234,7 +232,7 @@ def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag
 def _bzhi(m: Machine, bits: int, a: Value, by: Value) -> Result:
     if not isinstance(by, int | Linear):
         raise UndecidedError("BZHI by a secret or an address")
-    count = (m.facts.known(by) if isinstance(by, Linear) else by) & 0xFF
+    count = m.facts.known(by, m.at) & 0xFF
     result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
     return result, of_result(m.facts, result, bits, count > bits - 1, False, a)
 

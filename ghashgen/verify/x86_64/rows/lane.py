@@ -13,9 +13,6 @@ from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term, same_value
 from ghashgen.verify.core.terms import Terms
 
-One = Callable[[Terms, Lane, int], Lane]
-"""A row with one vector source: terms, source lane, immediate (0 if none)."""
-
 Two = Callable[[Terms, Lane, Lane, int], Lane]
 """A row with two vector sources, in the manual's order SRC1 (or DEST), SRC2."""
 

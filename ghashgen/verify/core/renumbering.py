@@ -1,7 +1,4 @@
-"""Which variables a term contains, and terms with other numbers.
-
-By definition, not by value: a variable counts even if it cancels.
-"""
+"""Terms with other parts, and with other numbers in their public bits."""
 
 from collections.abc import Mapping
 
@@ -10,23 +7,6 @@ from ghashgen.verify.core.numbers import Number, replaced
 from ghashgen.verify.core.term import Lane, Term, parts_first, parts_of
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear
-
-
-class Variables:
-    """Which variables a term contains, table entries aside."""
-
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
-        self._known: dict[Term, frozenset[str]] = {}
-
-    def of(self, term: Term) -> frozenset[str]:
-        """Return the names of the term's variables, even if its form does not depend on them."""
-        known = self._known
-        for part in parts_first(term, known):
-            named = self._terms.kinds[part.op].variables
-            own = named(self._terms, part) if named else frozenset()
-            known[part] = own.union(*(known[p] for p in parts_of(part)))
-        return known[term]
 
 
 def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
