@@ -36,7 +36,7 @@ from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading,
 from ghashgen.verify.meaning.cipher import boxes, encrypted, expanded
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function, Part, claim
-from ghashgen.verify.meaning.hash import of_names, table_left, table_of
+from ghashgen.verify.meaning.hash import callers_keys, of_names, table_left, table_of
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
@@ -96,7 +96,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
     """
     terms, expands = names.terms, "key" in function.parameters
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
-    keys = expanded(terms, lanes, spec.key_bytes) if expands else round_keys(spec, names)
+    keys = expanded(terms, lanes, spec.key_bytes) if expands else callers_keys(names, spec)
     subkey = terms.form(encrypted(terms, 0, keys))
     found: dict[Term, bool] = {}
 
@@ -142,18 +142,14 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
     )
 
 
-def round_keys(spec: Any, names: Names) -> list[Lane]:
-    """Return round keys 0 to Nr by their names."""
-    return [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
-
-
 class Message:
     """A function of a message, of its text or of a piece of it: what is followed through it."""
 
     def __init__(self, spec: Any, function: Any, names: Names) -> None:
         self.given, operation = frozenset(function.parameters), function.operation
         self.spec, self.function, self.names = spec, function, names
-        self.reverses, keys = getattr(spec, "reverses", False), round_keys(spec, names)
+        keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
+        self.reverses = getattr(spec, "reverses", False)
         self.initial = Initial(names, keys)
         self.counters = Counters(names, keys)
         if self.begins:

@@ -8,14 +8,20 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import MASK128
+from ghashgen.verify.core.term import MASK128, Lane
 from ghashgen.verify.core.words import M32
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import ZERO, Algebra
 from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading, turned
 from ghashgen.verify.meaning.function import Function, Part, claim
 from ghashgen.verify.meaning.hashing import Blocks, Hashing
-from ghashgen.verify.meaning.letters import ADDEND, BESIDE, CIPHERTEXT, STATE
+from ghashgen.verify.meaning.letters import (
+    ADDEND,
+    BESIDE,
+    CIPHERTEXT,
+    ROUND_KEY_LETTER,
+    STATE,
+)
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
@@ -37,19 +43,25 @@ def table_of(names: Names, spec: Any, making: bool) -> Buffer:
     A caller's key that has the table has its round keys and their number before it, too.
     """
     terms, numbers, told = names.terms, getattr(spec, "numbers", {}), getattr(spec, "told", {})
-    cells = [
+    cells: list[Lane | None] = [
         numbers[k] if k in numbers else 0 if c == (ZERO, 0) else None if c is None
         else terms.entry(*c)
         for k, c in enumerate(spec.cells)
     ]  # fmt: skip
     access = Access.WRITE if making else Access.READ
     if making:
-        keys = spec.round_keys if told else ()
-        cells = [cell if k in keys else None for k, cell in enumerate(cells)]
+        cells = [None] * len(cells)
+        for k, number in spec.round_keys.items() if told else ():
+            cells[k] = callers_keys(names, spec)[number]
     for k, number in told.items():
         beside = terms.keep(terms.variable(BESIDE), MASK128 ^ M32)
         cells[k], access = terms.xor(beside, number), Access.UPDATE if making else access
     return Buffer(access, spec.table_bytes, holding(cells), spec.table_align)
+
+
+def callers_keys(names: Names, spec: Any) -> list[Lane]:
+    """Return round keys 0 to Nr of a key whose table is to be made: data, like any key."""
+    return [names.terms.variable(f"{ROUND_KEY_LETTER}{k}") for k in range(spec.rounds + 1)]
 
 
 def table_left(names: Names, cells: Cells) -> Iterator[Left]:
