@@ -15,3 +15,13 @@ class GhashgenError(Exception):
 
     def __str__(self) -> str:
         return f"{self.cause}; {self.remedy}" if self.remedy else self.cause
+
+
+def require(holds: object, cause: str, remedy: str) -> None:
+    """Refuse unless something holds.
+
+    Raises:
+        GhashgenError: it does not.
+    """
+    if not holds:
+        raise GhashgenError(cause, remedy)

@@ -50,6 +50,13 @@ INSTEAD = {
 }  # fmt: skip
 """Floating-point instructions that compilers use for integers, and equivalents."""
 
+NO_ROW = {
+    "no row for JMP_RM64": "where an address that is computed leads is no part of the proof",
+    "no row for CALL_RM64": "where an address that is computed leads is no part of the proof",
+    "no row for RETNQ_IMM16": "it takes from the caller's stack what the caller did not push",
+}
+"""Forms that no kernel may execute, and why they have no row."""
+
 BLOCKS = "CTVD"
 """The letters of blocks, whose names have their place in bytes."""
 
@@ -162,6 +169,8 @@ def explain(refutation: Refutation | None) -> None:
     """
     if refutation is not None and refutation.message.endswith("data-independent timing"):
         refutation.message += _remedy(refutation.message.split()[0])
+    if refutation is not None and (why := NO_ROW.get(refutation.message)):
+        refutation.message += f": {why}"
     if refutation is None or refutation.difference is None:
         return
     names = getattr(refutation.difference.meaning, "names", None)

@@ -29,7 +29,7 @@ FRAMED = (
     *SAMPLE,
     OF_AES[1],
     Kernel("avx512", "k", "clmul1", 48, wipe=True),
-    GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True),
+    GcmKernel(256, "avx", "winograd", "clmul1", 2, wipe=True),
     COMPACT,
 )
 """A frame that takes displacements beyond a byte; functions of many arguments and returns, and such

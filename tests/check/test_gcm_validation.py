@@ -298,9 +298,11 @@ def test_counters_of_messages_carry_before_every_block_of_two_groups() -> None:
     assert {len(m.plaintext) for m in found} == {7 * 16 + 15}
 
 
-def test_records_are_all_those_with_96_bit_ivs() -> None:
+def test_records_are_all_those_with_96_bit_ivs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made of a record takes most of the time, and is compared with kernels elsewhere."""
+    monkeypatch.setattr(cavp, "_text", lambda record, plaintext: record)
     for size in (16, 24, 32):
-        found = cavp.texts(size)
+        found = tuple(cavp._texts(8 * size))
         # 2625 encryptions, and of as many decryptions those whose tags are right.
         assert 2625 < len(found) < 2 * 2625
         assert {len(each.plaintext) for _, each in found} == {0, 13, 16, 32, 51}

@@ -331,6 +331,7 @@ def test_the_verb_shows_sizes_of_keys_apart_and_says_what_for(
         (("--op", "ghash", "--use", "bulk"), "family hash has no use 'bulk'"),
         (("--family", "gcm", "--use", "bilk"), "family gcm has no use 'bilk'; did you mean bulk"),
         (("--key", "192",), "lists no kernel for key 192"),
+        (("--use", "bulk"), "lists no kernel for key 192"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(

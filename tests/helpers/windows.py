@@ -29,8 +29,7 @@ class Windows:
             input=data,
             env={
                 "HOME": str(self.home),
-                "WINEPREFIX": os.environ["WINEPREFIX"],
-                "WINEDEBUG": "-all",
+                **{name: text for name, text in os.environ.items() if name.startswith("WINE")},
                 "PATH": "/usr/bin:/bin",
                 FEATURES_OFF: masked(),
             },

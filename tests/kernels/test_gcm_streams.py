@@ -266,14 +266,14 @@ def test_wrong_pieces_would_be_noticed(harness_folder: Path) -> None:
 
 
 @each_syntax
-@pytest.mark.parametrize("kernel", SAMPLE[1::4], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [SAMPLE[i] for i in (1, 6, 9)], ids=lambda kernel: kernel.name)
 def test_every_syntax_is_assembled_to_the_same_bytes(kernel: GcmKernel, syntax: str) -> None:
     assert made(kernel, syntax=syntax).code.code == made(kernel).code.code
 
 
 @pytest.mark.parametrize("isa", ["sse", "avx", "avx2", "avx512vl", "avx512"])
 def test_only_kernels_that_wipe_leave_nothing(isa: str) -> None:
-    kernel = GcmKernel(128, isa, "winograd", "clmul1", 8, streams=True)
+    kernel = GcmKernel(128, isa, "winograd", "clmul1", 4, messages=False, streams=True)
     item, wiping = made(kernel), made(replace(kernel, wipe=True))
     for function in ("start", "aad", *MORE.values(), "finish", "verify"):
         assert item.left(function).names
@@ -283,7 +283,7 @@ def test_only_kernels_that_wipe_leave_nothing(isa: str) -> None:
 def test_streams_stand_beside_messages() -> None:
     kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, streams=True)
     assert kernel.name == "gcm128_avx_winograd_clmul1_x8_streams"
-    assert made(kernel).exported[-8:] == (
+    assert tuple(functions_of(kernel))[-8:] == (
         "seal",
         "open",
         "start",

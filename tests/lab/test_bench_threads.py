@@ -32,7 +32,8 @@ JUDGED, LONG = 4000, 70_000
 """Bytes that are sealed by the letter of SP 800-38D too, and that are not."""
 
 
-def assembled(folder: Path) -> HarnessKernel:
+@pytest.fixture(scope="module")
+def right(folder: Path) -> HarnessKernel:
     (made,) = build((KERNEL,), target(), folder, folder)
     return made.harness_kernel
 
@@ -43,8 +44,8 @@ def measured(kernel: HarnessKernel, ways: Sequence[str], folder: Path, *sizes: i
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_texts_are_measured_in_every_way(folder: Path) -> None:
-    found = measured(assembled(folder), WAYS, folder, JUDGED, LONG)
+def test_texts_are_measured_in_every_way(right: HarnessKernel, folder: Path) -> None:
+    found = measured(right, WAYS, folder, JUDGED, LONG)
     if lacking(NEEDS):
         assert len(found.missing) == len(WAYS)
         return
@@ -67,7 +68,9 @@ FAULTS = {
 
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("way", FAULTS)
-def test_what_is_wrong_is_not_measured(way: str, folder: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_not_measured(
+    way: str, right: HarnessKernel, folder: Path, tmp_path: Path
+) -> None:
     function, first = FAULTS[way]
     text = emitted_text(KERNEL, target()).replace(KERNEL.name, "faulty")
     head = f"\nfaulty_{function}:\n    endbr64\n"
@@ -75,7 +78,6 @@ def test_what_is_wrong_is_not_measured(way: str, folder: Path, tmp_path: Path) -
     source = tmp_path / "faulty.asm"
     source.write_text(text.replace(head, f"{head}    {first}\n"))
     assemble(find_nasm(), source, tmp_path / "faulty.o")
-    right = assembled(folder)
     fault = replace(right, name="faulty", symbol="faulty", obj=tmp_path / "faulty.o")
     if lacking(NEEDS):
         assert measured(fault, [way], folder, JUDGED).missing
@@ -86,8 +88,8 @@ def test_what_is_wrong_is_not_measured(way: str, folder: Path, tmp_path: Path) -
 
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("way", ["one 1", "pool 2", "interleaved 2"])
-def test_a_kernel_is_asked_for_what_it_has(way: str, folder: Path) -> None:
+def test_a_kernel_is_asked_for_what_it_has(way: str, right: HarnessKernel, folder: Path) -> None:
     if lacking(NEEDS):
         pytest.skip("this CPU runs no such kernel: " + ", ".join(lacking(NEEDS)))
     with pytest.raises(GhashgenError, match="a kernel that has no such way"):
-        measured(assembled(folder), [way], folder, JUDGED)
+        measured(right, [way], folder, JUDGED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -121,8 +120,7 @@ def test_windows_runs_its_kernels(vendored: Path, tmp_path: Path) -> None:
         pytest.skip("MinGW or Wine is not installed")
     shutil.copytree(vendored, folder := tmp_path / "copy")
     program = make(folder, "GHASHGEN_FORMAT=win64", "AR=x86_64-w64-mingw32-ar", cc=MINGW)
-    env = {**os.environ, "WINEDEBUG": "-all"}
-    found = subprocess.run([wine, program], env=env, check=False, timeout=300, capture_output=True)
+    found = subprocess.run([wine, program], check=False, timeout=300, capture_output=True)
     assert found.returncode == 0
 
 

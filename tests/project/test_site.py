@@ -230,7 +230,7 @@ def look(
     return wrong
 
 
-SHARES = 8
+SHARES = 16
 """The pages are looked at in so many shares, one after the other."""
 
 BROKEN = "Array.from(document.images).filter((image) => !image.naturalWidth).map((i) => i.src)"

@@ -74,6 +74,22 @@ def test_a_longer_key_needs_no_search(searches: list[str]) -> None:
     assert len(places[0]) == len(places[1])
 
 
+@pytest.mark.parametrize(
+    ("change", "operation"), [({"key": 256}, "encrypt"), ({"wipe": True}, "open")]
+)
+def test_other_registers_are_fitted(
+    searches: list[str], change: dict[str, Any], operation: str
+) -> None:
+    shelf, plain = Shelf(), GcmKernel(128, "avx512", "k", "clmul1", 4)
+    other = replace(plain, **change)
+    first = found(plain, shelf, operation).found[f"{plain.name}_{operation}"]
+    second = found(other, shelf, operation).found[f"{other.name}_{operation}"]
+    assert searches == [f"{plain.name}_{operation}"]
+    assert first["assertions"].keys() == second["assertions"].keys()
+    told = [[a["places"] for a in one["assertions"].values()] for one in (first, second)]
+    assert told[0] != told[1]
+
+
 def test_constants_may_lie_elsewhere(searches: list[str]) -> None:
     shelf, plain = Shelf(), GcmKernel(128, "avx512", "winograd", "clmul1", 4)
     streams = replace(plain, streams=True)

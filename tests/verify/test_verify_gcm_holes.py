@@ -193,7 +193,7 @@ HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
     "the tag written before a length is refused": (
         "seal", put((".refused:\n", ".refused:\n mov byte [rax], 0\n")),
         put((".refused:\n", ".refused:\n xor eax, eax\n")),
-        OPEN, "something is written, though the call is refused",
+        OPEN, "something is written, where all is to stay",
     ),
     # The operand of a NOP is no address; that of a prefetch is one.
     "a prefetch at the tag": (

@@ -154,7 +154,7 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     # Refusals and the status.
     "the phase is erased, though a length is refused": (
         behind((REFUSED, " mov qword [rsi + 80], 0\n")), behind((REFUSED, " mov eax, 0\n")),
-        FUNCTION, "something is written, though the call is refused",
+        FUNCTION, "something is written, where all is to stay",
     ),
     "a refusal is done": (
         put(("mov eax, 0x02", "mov eax, 0")),

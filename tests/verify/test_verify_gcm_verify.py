@@ -159,12 +159,12 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
     ),
     "the phase is erased, though a length is refused": (
         behind((REFUSED, " mov qword [rsi + 80], 0\n")), behind((REFUSED, " mov eax, 0\n")),
-        FUNCTION, "something is written, though the call is refused",
+        FUNCTION, "something is written, where all is to stay",
     ),
     "the state of no message is erased": (
         behind((".misplaced:\n", " vpxor xmm0, xmm0, xmm0\n vmovdqu [rsi], xmm0\n")),
         behind((".misplaced:\n", " vpxor xmm0, xmm0, xmm0\n vmovdqu xmm0, [rsi]\n")),
-        FUNCTION, "something is written, though the call is refused",
+        FUNCTION, "something is written, where all is to stay",
     ),
     # The status.
     "a tag that differs is right": (

@@ -1,81 +1,31 @@
 """Kernels that take messages in groups of four are proved, and refused with a fault."""
 
-import json
-import re
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import pytest
+from helpers.proving_groups import checked, found, proved, run, stated
 from helpers.verify_objects import assembled
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.proofs import statement
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import parse
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.rules.assertion import Assertion, _bytes, read_certificate
+from ghashgen.verify.rules.assertion import _bytes
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.search.certified import find_function
-from ghashgen.verify.search.records import Many
 from ghashgen.verify.x86_64.elf import load_image
 
 KERNEL = GcmKernel(128, "avx512", "k", "clmul1", 4, many="alike")
 BOTH = ("seal_many", "open_many")
 
 
-@cache
-def source() -> str:
-    return make(KERNEL, target(), find_nasm()).text
-
-
-def stated(operation: str) -> tuple[Any, Any]:
-    """Return what the kernel claims, and of which function."""
-    spec = statement(KERNEL, KERNEL.name, "sysv")
-    (function,) = (f for f in spec.functions if f.operation == operation)
-    return spec, function
-
-
-@cache
-def found(operation: str) -> dict[str, Assertion]:
-    """Return the certificate of a function, as the search finds it."""
-    spec, function = stated(operation)
-    checker = Checker(load_image(assembled(source())), spec.meaning(function), {})
-    return read_certificate(json.loads(json.dumps(Many(checker, "sysv", True).run())))
-
-
 @pytest.mark.parametrize("operation", BOTH)
 def test_it_is_proved_for_any_count(operation: str) -> None:
-    spec, function = stated(operation)
-    proved: Any = find_function(load_image(assembled(source())), spec, function)
-    assertions = proved[function.symbol]["assertions"]
+    assertions = proved(KERNEL, operation)
     groups = [one for name, one in assertions.items() if name.startswith("group")]
     assert sorted(one["unknowns"]["length"] for one in groups) == [
         [1, 16], [17, 32], [33, 48], [49, 64]
     ]  # fmt: skip
     assert all(one["unknowns"]["place"] == [0, 3] for one in groups)
-
-
-def checked(operation: str, name: str, old: str = "", new: str = "", count: int = 1) -> None:
-    """Check the runs from the assertions of a name, of a function with `count` changed places."""
-    spec, function = stated(operation)
-    before, label, own = source().partition(f"\n{function.symbol}:\n")
-    own, end, behind = own.partition("\n.end:")
-    group, block, rest = own.partition("\n.block_group:\n")
-    inside, edge, rest = rest.partition("\n.block_no:\n")
-    assert edge
-    if old:
-        inside, changed = re.subn(old, new, inside, count=count)
-        assert changed == count
-    text = "".join((before, label, group, block, inside, edge, rest, end, behind))
-    checker = Checker(load_image(assembled(text)), spec.meaning(function), found(operation))
-    checker.begin()
-    for one in [one for label, one in checker.assertions.items() if label.startswith(name)]:
-        for state in checker.state(one).each((Case(),)):
-            checker.run(state, checker.entry + one.at, one)
 
 
 THROUGH_ANOTHER = r"""mov rdx, [rsi + 8]
@@ -140,7 +90,7 @@ FAULTS = {
 def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> None:
     old, new, why = FAULTS[operation, name, fault]
     with pytest.raises(Refutation, match=why):
-        checked(operation, name, old, new)
+        checked(KERNEL, "block", operation, name, old, new)
 
 
 @pytest.mark.parametrize(
@@ -151,44 +101,34 @@ def test_a_planted_fault_is_refused(operation: str, name: str, fault: str) -> No
     ],
 )
 def test_without_a_fault_the_same_runs_are_accepted(operation: str, name: str) -> None:
-    checked(operation, name)
-
-
-def run(operation: str, name: str, at: str, **changes: Any) -> None:
-    """Check the runs from the entry or an assertion, where something else is said of another."""
-    spec, function = stated(operation)
-    known = found(operation)
-    changed = {**known, at: replace(known[at], **changes)}
-    checker = Checker(load_image(assembled(source())), spec.meaning(function), changed)
-    begun, one = checker.entries(), changed.get(name)
-    for state in begun if one is None else checker.state(one).each((Case(),)):
-        checker.run(state, checker.entry + (one.at if one else 0), one)
+    checked(KERNEL, "block", operation, name)
 
 
 def test_a_turn_is_shown_for_every_message_of_the_window() -> None:
-    few = {**found("seal_many")["next"].unknowns, "place": (0, 2)}
+    few = {**found(KERNEL, "seal_many")["next"].unknowns, "place": (0, 2)}
     with pytest.raises(Refutation, match="entry -> next"):
-        run("seal_many", "entry", "next", unknowns=few)
+        run(KERNEL, "seal_many", "entry", "next", unknowns=few)
 
 
 def test_a_window_may_be_of_one_record_where_an_assertion_says_so() -> None:
-    any_size = {**found("seal_many")["groupa"].unknowns, "window": (1, 4)}
+    any_size = {**found(KERNEL, "seal_many")["groupa"].unknowns, "window": (1, 4)}
     with pytest.raises(Refutation, match="not its turn"):
-        run("seal_many", "groupa", "groupa", unknowns=any_size)
+        run(KERNEL, "seal_many", "groupa", "groupa", unknowns=any_size)
 
 
 def test_a_question_about_the_next_message_is_no_case_of_this_one() -> None:
-    memory = (*found("seal_many")["next"].memory, (_bytes("output+length:1"), "?"))
+    memory = (*found(KERNEL, "seal_many")["next"].memory, (_bytes("output+length:1"), "?"))
     with pytest.raises(Refutation, match="another state"):
-        run("seal_many", "entry", "next", memory=memory)
+        run(KERNEL, "seal_many", "entry", "next", memory=memory)
 
 
 @pytest.mark.parametrize("other", [0, 2])
 def test_what_is_of_one_message_is_not_of_another(other: int) -> None:
-    said = found("open_many")["judgeaa"].registers
+    said = found(KERNEL, "open_many")["judgeaa"].registers
     (lane,) = (place for place, value in said.items() if value == ["t", "other", 1])
+    changed = {**said, lane: ["t", "other", other]}
     with pytest.raises(Refutation, match="nothing depends on whether the tag is right"):
-        run("open_many", "hashaa", "judgeaa", registers={**said, lane: ["t", "other", other]})
+        run(KERNEL, "open_many", "hashaa", "judgeaa", registers=changed)
 
 
 STEP = """
@@ -215,8 +155,8 @@ section .note.GNU-stack noalloc noexec nowrite progbits
 
 
 def test_a_case_brings_no_number_of_another_message() -> None:
-    spec, function = stated("seal_many")
-    known = found("seal_many")["next"]
+    spec, function = stated(KERNEL, "seal_many")
+    known = found(KERNEL, "seal_many")["next"]
     own = {
         **known.unknowns, "aad_length": (1, 1 << 60), "iv_length": (12, 12), "length": (0, 99),
         "place": (0, 0), "window": (3, 4), "record": (0, 9),

@@ -25,7 +25,7 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, Term, parts_first
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.machine.flags import Condition, of_difference
+from ghashgen.verify.machine.flags import of_difference
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.machine.memory import Memory
@@ -177,7 +177,7 @@ def is_said(terms: Terms, value: Value, numbers: Assignment, number: Value) -> b
     return evaluate(terms.form(said), bits) == number
 
 
-def condition(m: Condition, name: str) -> bool | None:
+def condition(m: Machine, name: str) -> bool | None:
     """Return a condition, None if it is refused."""
     try:
         return CONDITIONS[name](m)
@@ -185,7 +185,7 @@ def condition(m: Condition, name: str) -> bool | None:
         return None
 
 
-def conditions(m: Condition) -> dict[str, bool | None]:
+def conditions(m: Machine) -> dict[str, bool | None]:
     """Return all conditions by what they are of single flags (Intel SDM vol. 1, table B-1)."""
     b, e, s, o = (condition(m, name) for name in ("b", "e", "s", "o"))
     less = None if s is None or o is None else s != o

@@ -277,7 +277,7 @@ class Asked:
 def initial_flags(state: State) -> int:
     """Return RFLAGS with the modelled bits set."""
     a, b = state.flags
-    asked = Asked(of_difference(Facts(), a, b, 64, lambda pointer: False))
+    asked: Any = Asked(of_difference(Facts(), a, b, 64, lambda pointer: False))
     return 2 | sum(CONDITIONS[c](asked) << bit for c, bit in FLAG_BITS.items())
 
 

@@ -69,26 +69,22 @@ NO_POLYNOMIALS = {OR: "a bitwise OR of two secrets", EQUAL: "a comparison of sec
 """Kinds of term of which only one thing is known: when they are 0, or all ones."""
 
 
-def _either(terms: "Terms", term: Term) -> Form:
-    raise NotPolynomialError(NO_POLYNOMIALS[term.op], term.at)
-
-
 BESIDE = "beside"
 """The kind of known bits beside unknown ones: a byte of a register."""
 
 
-def _beside(terms: "Terms", term: Term) -> Form:
-    rest, _ = term.args
-    assert isinstance(rest, Term)
-    raise NotPolynomialError(str(rest.args[0]), term.at)
+def why_unknown(term: Term) -> str:
+    """Return why a term of these kinds has no polynomials, "" for any other kind."""
+    if term.op == "caller":
+        return f"what the caller left in {term.args[0]}"
+    first = term.args[0]
+    if term.op == BESIDE and isinstance(first, Term):
+        return why_unknown(first)
+    return str(first) if term.op == "opaque" else NO_POLYNOMIALS.get(term.op, "")
 
 
-def _left(terms: "Terms", term: Term) -> Form:
-    raise NotPolynomialError(f"what the caller left in {term.args[0]}", term.at)
-
-
-def _lost(terms: "Terms", term: Term) -> Form:
-    raise NotPolynomialError(str(term.args[0]), term.at)
+def _unknown(terms: "Terms", term: Term) -> Form:
+    raise NotPolynomialError(why_unknown(term), term.at)
 
 
 KINDS = (
@@ -99,11 +95,11 @@ KINDS = (
     Kind("clmul", _product, lambda terms, *args: terms.clmul(*args)),
     Kind("linear", _in_linear),
     Kind("number", _number),
-    Kind(OR, _either, lambda terms, *args: terms.either(*args)),
-    Kind(EQUAL, _either, lambda terms, *args: terms.equal(*args)),
-    Kind(BESIDE, _beside, lambda terms, *args: terms.beside(*args)),
-    Kind("caller", _left),
-    Kind("opaque", _lost),
+    Kind(OR, _unknown, lambda terms, *args: terms.either(*args)),
+    Kind(EQUAL, _unknown, lambda terms, *args: terms.equal(*args)),
+    Kind(BESIDE, _unknown, lambda terms, *args: terms.beside(*args)),
+    Kind("caller", _unknown),
+    Kind("opaque", _unknown),
 )
 """The kinds of term that every family has."""
 

@@ -249,13 +249,6 @@ class Facts:
                 if u in names and abs(n) == 1 and self.greatest(e) - self.least(e) < MOST_CASES:
                     yield e, u
 
-    def each(self, e: Linear, u: str) -> tuple[Case, ...]:
-        """Return the cases of a number with few values, by what u is then."""
-        ((_, n),) = (part for part in e.k if part[0] == u)
-        rest = combined(e, Linear(0, ((u, n),)), -1)
-        values = range(self.least(e), self.greatest(e) + 1)
-        return tuple(Case((), ((u, times(combined(v, rest, -1), n)),)) for v in values)
-
     def residues(self, a: Linear, step: int) -> tuple[Case, ...]:
         """Return the cases of a modulo a step, by what one of its unknowns is then.
 
@@ -268,11 +261,19 @@ class Facts:
         # Of a sum the residue is one number, however many those of its parts are.
         if len(odd) == 1 or abs(dict(a.k)[u]) > 1:
             e, u = next(self.small(odd), (unknown(u), u))
-        step //= gcd(dict(a.k)[u], step)  # Of 16·u modulo 64, u modulo 4 is enough.
-        ((_, n),) = (part for part in e.k if part[0] == u)
-        rest, low, high = combined(e, Linear(0, ((u, n),)), -1), self.least(e), self.greatest(e)
+        # Of 16·u modulo 64, u modulo 4 is enough.
+        return self.each(e, u, step // gcd(dict(a.k)[u], step))
+
+    def each(self, e: Linear, u: str, step: int = MOST_CASES) -> tuple[Case, ...]:
+        """Return the cases of a number modulo a step, or of all its values if these are few.
+
+        By what u is then, which stands in it once.
+        """
+        n, low, high = dict(e.k)[u], self.least(e), self.greatest(e)
+        rest = combined(e, Linear(0, ((u, n),)), -1)
         if high - low < step:
-            return self.each(e, u)
+            values = range(low, high + 1)
+            return tuple(Case((), ((u, times(combined(v, rest, -1), n)),)) for v in values)
         fresh = f"{u}_{step}"
         if fresh in self.ranges:
             raise UndecidedError("a number divided twice")

@@ -1,7 +1,8 @@
 """Linear maps of a lane (`ghashgen.algebra.ops.forms.Moves`), and their application to numbers."""
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, reduce
+from operator import or_, xor
 
 from ghashgen.algebra.ops.forms import VAR_BITS, Moves, set_bits
 
@@ -21,22 +22,20 @@ def _hashed(keeps: Mapping[int, int]) -> Moves:
     return out
 
 
+def _moved(value: int, moves: Moves) -> Iterator[int]:
+    return ((value << shift if shift >= 0 else value >> -shift) & keep for shift, keep in moves)
+
+
 @cache
 def apply_moves(value: int, moves: Moves) -> int:
     """Return the moved bits of a constant."""
-    out = 0
-    for shift, keep in moves:
-        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
-    return out
+    return reduce(xor, _moved(value, moves), 0)
 
 
 @cache
 def moved_mask(mask: int, moves: Moves) -> int:
     """Return the bits of the result that may be 1 if those of `mask` may be 1."""
-    out = 0
-    for shift, keep in moves:
-        out |= (mask << shift if shift >= 0 else mask >> -shift) & keep
-    return out
+    return reduce(or_, _moved(mask, moves), 0)
 
 
 def moves_of(function: Callable[[int], int]) -> Moves:
@@ -62,10 +61,5 @@ def byte_moves(sources: tuple[int, ...]) -> Moves:
 @cache
 def rows_present(packed: int) -> int:
     """Return the bits that depend on a variable, from the packed rows of a linear form."""
-    out = 0
-    stride = VAR_BITS // 8
-    rows = packed.to_bytes(VAR_BITS * stride, "little")
-    for k in range(VAR_BITS):
-        if any(rows[k * stride : (k + 1) * stride]):
-            out |= 1 << k
-    return out
+    row = (1 << VAR_BITS) - 1
+    return sum(1 << k for k in range(VAR_BITS) if packed >> k * VAR_BITS & row)

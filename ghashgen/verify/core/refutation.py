@@ -74,8 +74,8 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their arguments, since proofs cross process boundaries. The
-        # compared values stay behind: their terms refer to each other and are many.
-        state = {**self.__dict__, "difference": None}
+        # values that are compared or asked for stay behind: their terms refer to each other.
+        state = {**self.__dict__, "difference": None, "value": None}
         return _rebuilt, (self.category, self.message, state)
 
     def __str__(self) -> str:

@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
-from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, NO_POLYNOMIALS, OR, SIMPLE, as_lane
+from ghashgen.verify.core.kinds import (
+    BESIDE,
+    EQUAL,
+    KINDS,
+    NO_POLYNOMIALS,
+    OR,
+    SIMPLE,
+    as_lane,
+    why_unknown,
+)  # fmt: skip
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
@@ -153,12 +162,8 @@ class Terms:
         """Return the opaque result of an operation on an opaque or a caller's value."""
         deps = deps_of(*lanes)
         for lane in lanes:
-            if isinstance(lane, Term) and lane.op == BESIDE:
-                lane = as_lane(lane.args[0])
-            if isinstance(lane, Term) and lane.op == "opaque":
-                return self._opaque(str(lane.args[0]), lane.at, mask, deps)
-            if isinstance(lane, Term) and lane.op in NO_POLYNOMIALS:
-                return self._opaque(NO_POLYNOMIALS[lane.op], lane.at, mask, deps)
+            if isinstance(lane, Term) and lane.op != "caller" and (why := why_unknown(lane)):
+                return self._opaque(why, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 

@@ -8,7 +8,7 @@ open flag remembers whether a secret may be in it. Instructions that do not set 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.kinds import EQUAL
 from ghashgen.verify.core.linear import Facts
@@ -17,6 +17,9 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, SECRET, Term, deps_of, parts_of
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.machine.image import SECTION
+
+if TYPE_CHECKING:
+    from ghashgen.verify.machine.machine import Machine
 
 
 class Why(StrEnum):
@@ -48,11 +51,6 @@ class SecretCondition(Refutation):
     def __init__(self, value: Term | None, at: int) -> None:
         super().__init__(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
         self.value = value
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A refutation's terms do not go to another process.
-        rebuilt, (category, message, state) = super().__reduce__()
-        return rebuilt, (category, message, {**state, "value": None})
 
 
 Flag = bool | Open
@@ -277,18 +275,8 @@ def read(flag: Flag, facts: Facts, at: int) -> bool:
     raise unsupported(flag.why, at)
 
 
-Test = Callable[["Condition"], bool]
-
-
-class Condition(Protocol):
-    """What a condition reads: a machine."""
-
-    @property
-    def flags(self) -> Flags: ...  # noqa: D102
-    @property
-    def facts(self) -> Facts: ...  # noqa: D102
-    @property
-    def at(self) -> int: ...  # noqa: D102
+Test = Callable[["Machine"], bool]
+"""A condition."""
 
 
 def of_flag(name: str) -> Test:
@@ -296,14 +284,14 @@ def of_flag(name: str) -> Test:
     return lambda m: read(getattr(m.flags, name), m.facts, m.at)
 
 
-def less(m: Condition) -> bool:
+def less(m: "Machine") -> bool:
     """Return whether a comparison found a < b, as signed numbers."""
     if m.flags.less is not None:
         return read(m.flags.less, m.facts, m.at)
     return read(m.flags.sign, m.facts, m.at) != read(m.flags.overflow, m.facts, m.at)
 
 
-def at_most(m: Condition) -> bool:
+def at_most(m: "Machine") -> bool:
     """Return whether a comparison found a <= b, as unsigned numbers."""
     if m.flags.at_most is not None:
         return read(m.flags.at_most, m.facts, m.at)

@@ -69,8 +69,8 @@ class Memory:
         self.stores = self.accesses = 0
         """How many stores there have been, and how many accesses have been checked."""
 
-    def _refute(self, what: str, at: int) -> Refutation:
-        return Refutation(Category.MEMORY, what, at=at)
+    def _refute(self, what: str) -> Refutation:
+        return Refutation(Category.MEMORY, what, at=self.terms.at)
 
     def locate(self, address: Value, size: int, align: int, store: bool) -> tuple[str, int]:
         """Check an access and return its region, and the number of its place (`key`).
@@ -86,7 +86,7 @@ class Memory:
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
         if not isinstance(address, Pointer) or address.region not in self.regions:
             place = address.region if isinstance(address, Pointer) else f"address {address}"
-            raise self._refute(f"{kind} {place}, which is no buffer and no constants", at)
+            raise self._refute(f"{kind} {place}, which is no buffer and no constants")
         region = self.regions[address.region]
         if region.access is Access.ANOTHER:
             return region.name, 0
@@ -100,21 +100,21 @@ class Memory:
         if isinstance(offset, int):
             if region.name == STACK:
                 if offset < self.floor():
-                    raise self._refute(f"{kind} the stack below what may be used", at)
+                    raise self._refute(f"{kind} the stack below what may be used")
                 self._touch(offset, size, store)
             for byte, why in region.unresolved.items():
                 if offset <= byte < offset + size:
                     raise unsupported(f"a constant that is {why}", at)
         if store:
             if region.access is Access.READ:
-                raise self._refute(f"store to {region.name}, which is read-only", at)
+                raise self._refute(f"store to {region.name}, which is read-only")
             done = region.done
             if done is not None and not self.facts.shows(combined(offset, done, -1)):
-                raise self._refute(f"store to {region.name} before {done}, which is done", at)
+                raise self._refute(f"store to {region.name} before {done}, which is done")
         if align > 1:
             c, k = parts(offset)
             if any(n % align for _, n in k):
-                raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
+                raise self._refute(f"{kind} {region.name} at a place of unknown alignment")
             self._check_align(region, c, align, kind)
         return region.name, self.key(offset)
 
@@ -130,7 +130,7 @@ class Memory:
             where = f"that end {-left} beyond it"
         else:
             where = f"at {offset}, not known to be in it"
-        raise self._refute(f"{kind} {size} bytes of {region.name} {where}", self.terms.at)
+        raise self._refute(f"{kind} {size} bytes of {region.name} {where}")
 
     def key(self, at: Number) -> int:
         """Return a place's number. The numbers of places that differ by c differ by c.
@@ -205,7 +205,7 @@ class Memory:
             assert isinstance(slot, int)
             if slot - size < offset < slot + RETURN_BYTES:
                 if store:
-                    raise self._refute("store to a return address", self.terms.at)
+                    raise self._refute("store to a return address")
                 raise self._read_return()
         if self.page and offset < self.touched:
             self.touched = offset
@@ -229,10 +229,8 @@ class Memory:
 
     def _check_align(self, region: Region, offset: int, align: int, kind: str) -> None:
         if align > 1 and (region.align % align or (offset + region.residue) % align):
-            raise self._refute(
-                f"{kind} {region.name} needs {align}-byte alignment, which is not assured",
-                self.terms.at,
-            )
+            what = f"{kind} {region.name} needs {align}-byte alignment"
+            raise self._refute(f"{what}, which is not assured")
 
     def load(self, address: Value, size: int, align: int = 1) -> Value:
         """Return `size` <= 16 bytes, zero-extended; a stored pointer or length comes back whole."""
@@ -271,7 +269,7 @@ class Memory:
         """Return the initial 16 bytes of a region that contain this one."""
         lane = self.regions[name].content(self, self.place(offset - offset % 16))
         if lane is None:
-            raise self._refute(f"load from {name}, which has no initial content", self.terms.at)
+            raise self._refute(f"load from {name}, which has no initial content")
         return lane
 
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
@@ -350,9 +348,8 @@ class Memory:
             form = terms.try_form(new)
             if form is not None and form == terms.try_form(old):
                 return
-        raise self._refute(
-            f"store to bytes of {name} that are written already, and not as they are", terms.at
-        )
+        what = f"store to bytes of {name} that are written already, and not as they are"
+        raise self._refute(what)
 
     def release(self) -> None:
         """Forget the stack's bytes below the usable part: a signal may overwrite them.

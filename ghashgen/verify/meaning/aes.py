@@ -13,17 +13,7 @@ from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.limits import (
-    ANY_TAG,
-    DIFFERS,
-    DONE,
-    EVERY,
-    GREATEST_LENGTH,
-    GREATEST_OTHER,
-    GREATEST_TEXT,
-    REFUSED,
-    TAGS,
-)
+from ghashgen.verify.core import limits
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -46,13 +36,13 @@ from ghashgen.verify.meaning.records import WORDS, records_of
 from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.meaning.stream import AAD_DONE, STREAM, STREAM_BYTES, TEXT_DONE
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
-from ghashgen.verify.meaning.text import Text
+from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
 
 LIMITS = {
-    "iv_length": (1, GREATEST_OTHER),
-    "aad_length": (0, GREATEST_OTHER),
-    "length": (0, GREATEST_TEXT),
+    "iv_length": (1, limits.GREATEST_OTHER),
+    "aad_length": (0, limits.GREATEST_OTHER),
+    "length": (0, limits.GREATEST_TEXT),
 }
 """The lengths in bytes that SP 800-38D has a meaning for."""
 
@@ -181,7 +171,7 @@ class Message:
         self.tag = Tag(lengths, self.hashing, mask)
         keeps, sizes = (
             self.begins and spec.untouched,
-            ANY_TAG if self.asks and spec.any_tag else TAGS,
+            limits.ANY_TAG if self.asks and spec.any_tag else limits.TAGS,
         )
         self.answer = Answer(self.tag, self.text if self.begins else None, sizes, keeps)
         hooks = (
@@ -221,7 +211,8 @@ class Message:
     def meaning(self) -> Function:
         """Return what the function means."""
         given, initial, answers = self.given, self.initial, self.begins or self.goes_on
-        most = EVERY if answers else GREATEST_TEXT if self.hashing.order else GREATEST_LENGTH
+        most = limits.GREATEST_TEXT if self.hashing.order else limits.GREATEST_LENGTH
+        most = limits.EVERY if answers else most
         terms_named = {"mask": initial.value} if self.begins else {}
         if self.begins and "tag" in given:
             terms_named["lengths"] = self.tag.lengths.value
@@ -298,20 +289,22 @@ class Message:
         if self.begins:
             known = ((state.ghosts[n], *ends) for n, ends in LIMITS.items() if n in self.given)
             if outside(state, *known):
-                return REFUSED
+                return limits.REFUSED
         if self.asks and not one_of(state, TAG_LENGTH, frozenset(self.answer.sizes)):
-            return REFUSED
+            return limits.REFUSED
         return stream.refused(state, self.hashing) if self.goes_on else None
 
     def end(self, state: State) -> End:
         """Return what is left at the return: a status, and what is in each buffer."""
         refused = self.refused(state)
         if refused is not None:
-            return End(refused, refused=True)
-        status = DONE if self.begins or self.goes_on else None
+            if ANSWER in state.ghosts:
+                raise Refutation(Category.FUNCTION, "an answer of what is refused")
+            return End(refused, untouched=True)
+        status = limits.DONE if self.begins or self.goes_on else None
         only = STREAM if self.goes_on else ""
         status = self.answer.status(state) if self.asks else status
-        if status == DIFFERS and self.answer.keeps:
+        if status == limits.DIFFERS and self.answer.keeps:
             return End(status, untouched=True)
         return End(status, self.left(state), only)
 

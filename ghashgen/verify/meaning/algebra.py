@@ -30,6 +30,7 @@ from ghashgen.algebra.field.bitorder import (
     block_from_register,
     byte_reverse,
     element_from_register,
+    exponent_of_bit,
     register_from_block,
     register_from_element,
     twist,
@@ -121,18 +122,13 @@ def untwist_moves(order: Order) -> Moves:
 @cache
 def _basis_products(order: Order) -> tuple[tuple[int, ...], ...]:
     """Return, for u and w, the register of (element of bit u)·(untwisted element of bit w)."""
-    elements = [element_from_register(1 << u, order) for u in range(VAR_BITS)]
     # A product of two powers of x is a power of x: 256 of them serve all 128² pairs.
-    powers = [1]
+    powers = [untwist(1, order)]
     for _ in range(2 * VAR_BITS):
         powers.append(mul(powers[-1], X))
-    lift = powers.index(untwist(1, order))
     registers = [register_from_element(p, order) for p in powers]
-    exponents = [powers.index(e) for e in elements]
-    return tuple(
-        tuple(registers[exponents[u] + exponents[w] + lift] for w in range(VAR_BITS))
-        for u in range(VAR_BITS)
-    )
+    x = [exponent_of_bit(k, order) for k in range(VAR_BITS)]
+    return tuple(tuple(registers[x[u] + x[w]] for w in range(VAR_BITS)) for u in range(VAR_BITS))
 
 
 @cache

@@ -93,11 +93,6 @@ class Answer:
             self.text.check_end(state)
         return True
 
-    def check_unasked(self, state: State) -> None:
-        """Require that nothing depends on the tag of a call that is refused."""
-        if ANSWER in state.ghosts:
-            raise Refutation(Category.FUNCTION, "an answer of what is refused")
-
     def status(self, state: State) -> int:
         """Return the status of the answer.
 

@@ -85,7 +85,5 @@ class End:
     """What is in its buffers; they are asked one after the other."""
     only: str = ""
     """A buffer of which nothing else is written."""
-    refused: bool = False
-    """Whether the call is refused: nothing is written at all."""
     untouched: bool = False
-    """Whether nothing is written at all, for another reason."""
+    """Whether nothing is written at all."""

@@ -207,16 +207,13 @@ class Function:
         end, named = self.finish(state), set[int]()
         if end.status is not None and not self.has_status(state, end.status):
             raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
-        if end.refused and self.answer is not None:
-            self.answer.check_unasked(state)
-        nothing = end.refused or end.untouched
-        if self.text is not None and not nothing:
+        if self.text is not None and not end.untouched:
             self.text.check_end(state)
         for one in end.left:
             self._check(state, one)
             size = NUMBER_BYTES if isinstance(one.wanted, int | Linear) else BLOCK_BYTES
             named |= {*range(one.at, one.at + size)} if one.buffer == end.only else set()
-        for name in self.buffers if nothing else (end.only,) if end.only else ():
+        for name in self.buffers if end.untouched else (end.only,) if end.only else ():
             before = {
                 at + k: (state.ghosts[number], k)
                 for number, (buffer, at) in self.held.items()
@@ -226,8 +223,7 @@ class Function:
             written = state.memory.written[name].items()
             begun = self.text is not None and name == self.text.out and self.text.begun(state)
             if begun or any(k not in named and before.get(k) != cell for k, cell in written):
-                why = "though the call is refused" if end.refused else "where all is to stay"
-                raise Refutation(Category.FUNCTION, f"something is written, {why}")
+                raise Refutation(Category.FUNCTION, "something is written, where all is to stay")
 
     def has_status(self, state: State, status: int) -> bool:
         """Return whether the status that is left is this one."""

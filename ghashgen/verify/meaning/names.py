@@ -72,7 +72,6 @@ class Names:
         # By their definitions alone, whatever the state.
         self.defined: dict[str, Sum] = {}
         self._sums: dict[Sum, str] = {}
-        self._powers: dict[Term, Lane] = {}
         self._products: dict[Term, bool] = {}
 
     def enter(self, state: Any, partials: frozenset[Partial]) -> None:
@@ -88,17 +87,11 @@ class Names:
 
     def once(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
         """Return what is found, which is looked for once in each state."""
-        if key not in self.here:
-            self.here[key] = find()
-        found: Found = self.here[key]
-        return found
+        return _found(self.here, key, find)
 
     def always(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
         """Return what is found, which is looked for once: it is the same in every state."""
-        if key not in self._always:
-            self._always[key] = find()
-        found: Found = self._always[key]
-        return found
+        return _found(self._always, key, find)
 
     def recognised(self, lane: Lane) -> Sum | None:
         """Return a lane as a sum of values times powers of H, None if it is none."""
@@ -157,21 +150,18 @@ class Names:
 
     def power(self, lane: Lane) -> Lane:
         """Return a power of H, as B, H or N define it, as that entry; anything else as it is."""
-        if not isinstance(lane, Term) or not of_table(lane):
+        if not (isinstance(lane, Term) and of_table(lane) and self.terms.kinds[lane.op].linear):
             return lane
-        if not self.terms.kinds[lane.op].linear:
-            return lane
-        known = self._powers.get(lane)
-        if known is None:
-            form = self.terms.try_form(lane)
-            pair = None if form is None else _pair(form)
-            known = lane
-            if pair is not None:
-                for kind, expected in self.algebra.power_forms(*pair):
-                    if form == expected:
-                        known = self.terms.entry(kind, sum(pair))
-            self._powers[lane] = known
-        return known
+        term = lane
+        return self.always(("power", term), lambda: self._power(term))
+
+    def _power(self, term: Term) -> Lane:
+        form = self.terms.try_form(term)
+        pair = None if form is None else _pair(form)
+        for kind, expected in self.algebra.power_forms(*pair) if pair else ():
+            if form == expected:
+                return self.terms.entry(kind, sum(pair or ()))
+        return term
 
     def has_product(self, term: Term) -> bool:
         """Return whether a carry-less product is in a value, however deep."""
@@ -212,11 +202,8 @@ class Names:
         """
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
             return lane
-        key = rule, lane, self.partials
-        if key not in self.here:
-            self.here[key] = self._by_parts(rule, lane, find)
-        named: Lane = self.here[key]
-        return named
+        term = lane
+        return self.once((rule, term, self.partials), lambda: self._by_parts(rule, term, find))
 
     def _by_parts(self, rule: str, term: Term, find: Callable[[Term], Lane | None]) -> Lane:
         found = find(term)
@@ -228,6 +215,14 @@ class Names:
         if all(a is b for a, b in zip(parts, term.args, strict=True)):
             return term
         return rebuilt(self.terms, term, *parts)
+
+
+def _found(known: dict[tuple[object, ...], Any], key: tuple[object, ...],
+           find: Callable[[], Found]) -> Found:  # fmt: skip
+    if key not in known:
+        known[key] = find()
+    found: Found = known[key]
+    return found
 
 
 def raised(sum_: Sum, power: int) -> Sum:

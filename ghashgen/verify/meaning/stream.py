@@ -9,14 +9,7 @@ from collections.abc import Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, constant, variable
-from ghashgen.verify.core.limits import (
-    DONE,
-    EVERY,
-    GREATEST_OTHER,
-    GREATEST_TEXT,
-    MISPLACED,
-    REFUSED,
-)
+from ghashgen.verify.core import limits
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, unknown
 from ghashgen.verify.core.term import Lane
@@ -41,16 +34,17 @@ AAD_DONE, TEXT_DONE, PHASE = "aad_done", "text_done", "phase"
 NONE, ASSOCIATED, TEXT = range(3)
 """Phases: no message; AAD may come; text has."""
 
-MOST = {AAD_DONE: GREATEST_OTHER, TEXT_DONE: GREATEST_TEXT}
+MOST = {AAD_DONE: limits.GREATEST_OTHER, TEXT_DONE: limits.GREATEST_TEXT}
 
-NUMBERS = dict.fromkeys((AAD_DONE, TEXT_DONE, PHASE), (0, EVERY))
+NUMBERS = dict.fromkeys((AAD_DONE, TEXT_DONE, PHASE), (0, limits.EVERY))
 HELD = {name: (STREAM, NUMBERS_AT + NUMBER_BYTES * k) for k, name in enumerate(NUMBERS)}
 
-_TEXT, _AAD_LEFT = unknown(TEXT_DONE), combined(GREATEST_OTHER, unknown(AAD_DONE), -1)
+_TEXT, _TEXT_LEFT = unknown(TEXT_DONE), combined(limits.GREATEST_TEXT, unknown(TEXT_DONE), -1)
+_AAD_LEFT = combined(limits.GREATEST_OTHER, unknown(AAD_DONE), -1)
 
 PROMISED = (
     Case((_AAD_LEFT,), ((TEXT_DONE, 0), (PHASE, ASSOCIATED))),
-    Case((_AAD_LEFT, combined(_TEXT, 1, -1), combined(GREATEST_TEXT, _TEXT, -1)), ((PHASE, TEXT),)),
+    Case((_AAD_LEFT, combined(_TEXT, 1, -1), _TEXT_LEFT), ((PHASE, TEXT),)),
     Case((), ((PHASE, NONE),)),
     Case((combined(unknown(PHASE), TEXT + 1, -1),)),
 )
@@ -93,15 +87,15 @@ def refused(state: State, hashing: Hashing) -> int | None:
     goes_on = hashing.start
     turns = (ASSOCIATED,) if goes_on == AAD_DONE else (ASSOCIATED, TEXT)
     if not one_of(state, PHASE, frozenset(turns)):
-        return MISPLACED
+        return limits.MISPLACED
     if not hashing.order:
         return None
     total = size_of(state.memory, hashing.order[0].buffer)
     if outside(state, (total, 0, MOST[goes_on])):
-        return REFUSED
+        return limits.REFUSED
     some = "a piece of no bytes, or of some"
     empty = goes_on == TEXT_DONE and state.facts.zero(state.ghosts["length"], some)
-    return DONE if empty else None
+    return limits.DONE if empty else None
 
 
 def at_start(state: State, initial: Initial) -> Iterator[Left]:

@@ -1,14 +1,15 @@
-"""Certificates of functions whose code is alike but for what they do with vector registers.
+"""Certificates of functions whose code is alike but for its registers and its vectors.
 
     one = Alike(image, spec, function)
     data = one.lifted(certificate)
     other = Alike(...)               # where other.name == one.name
     other.placed(data)
 
-AES-GCM with a longer key has more rounds, and else the same assertions at the same instructions.
-They are found again by counting from marks: targets of jumps, and instructions that use general
-registers alone. A place among constants is found again by the first instruction that refers there.
-If nothing but these differs, the certificate is accepted.
+AES-GCM with a longer key has more rounds, a kernel that wipes clears registers at its end, and else
+the same assertions hold at the same instructions. They are found again by counting from marks:
+targets of jumps, and instructions that use general registers alone. A place among constants is
+found again by the first instruction that refers there. `ghashgen.verify.search.fitted` finds out
+which registers hold what they speak of.
 """
 
 import re
@@ -22,8 +23,8 @@ from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.looks import FLAGS, VECTOR
 from ghashgen.verify.statements.core import Function, Statement
 
-PLACED = re.compile(r"\b(short |near |[0-9][0-9A-Fa-f]*h?\b)")
-"""What depends on where code and constants are."""
+APART = re.compile(r"push|pop|xor (\w+),\1$")
+"""Instructions that not all of those that are alike have: they save, restore and wipe registers."""
 
 IDLE = re.compile(r"nop|xchg ax,ax")
 """Instructions that only take up room."""
@@ -31,8 +32,8 @@ IDLE = re.compile(r"nop|xchg ax,ax")
 CONSTANT = re.compile(r"(?:^|[+-])\d+$")
 """The constant of a number as certificates write it; no match if it is 0 beside unknowns."""
 
-BETWEEN = 1 << 16
-"""More instructions than there are around a mark."""
+ASIDE = re.compile(r"mov|broadcast|aes")
+"""Instructions of which a longer key has more: they bring values in, or belong to a round."""
 
 
 class Alike:
@@ -43,9 +44,12 @@ class Alike:
         looks = looks_of(image, self.entry)
         texts = {at: image.target.text(image, at) for at in sorted(looks)}
         self.all = [at for at, text in texts.items() if not IDLE.match(text)]
+        self.words = [texts[at].partition(" ")[0] for at in self.all]
+        """The mnemonics of these instructions."""
         targets = {self._rank(to) for look in looks.values() for to in (look.ways or ())[1:]}
         for at in self.all:
-            if any(VECTOR <= n < FLAGS for n in looks[at].reads | looks[at].writes):
+            own = looks[at].reads | looks[at].writes
+            if any(VECTOR <= n < FLAGS for n in own) or APART.match(texts[at]):
                 texts[at] = ""
         self.marks = [k for k, at in enumerate(self.all) if texts[at] or k in targets]
         """The numbers of these instructions among all."""
@@ -54,17 +58,24 @@ class Alike:
         self.data = list(dict.fromkeys((r, o) for r, o in data if isinstance(o, int)))
         """Where instructions refer to among constants."""
         kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
-        words = [function.operation, spec.abi, str(spec.wipe), str(len(self.data)), *kinds]
-        words += [PLACED.sub("", texts[self.all[k]]) for k in self.marks]
+        three = any(word.startswith("v") for word in self.words)
+        words = [function.operation, spec.abi, str(three), str(len(self.data)), *kinds]
+        words += [texts[self.all[k]] and self.words[k] for k in self.marks]
         self.name = sha256("\n".join(words).encode()).hexdigest()
 
     def lifted(self, certificate: Any) -> Any:
-        """Return a certificate with its addresses counted from the nearest marks."""
+        """Return a certificate with its addresses counted from marks: behind so many instructions
+        of one kind, or so many of any before the next mark."""
 
-        def lift(at: int) -> int:
+        def lift(at: Any) -> list[Any]:
             k = self._rank(self.entry + at)
-            mark = min(range(len(self.marks)), key=lambda one: abs(self.marks[one] - k))
-            return mark * BETWEEN + k - self.marks[mark] + BETWEEN // 2
+            mark = bisect_left(self.marks, k)
+            if mark and {k, k + 1}.isdisjoint(self.marks):
+                mark -= 1
+                own = [w for w in self.words[self.marks[mark] + 1 : k] if not ASIDE.search(w)]
+                if own:
+                    return [mark, own[-1], own.count(own[-1])]
+            return [mark, "", self.marks[mark] - k]
 
         def lift_data(region: str, at: int) -> tuple[str, int]:
             there = [(k, o) for k, (r, o) in enumerate(self.data) if r == region]
@@ -78,9 +89,12 @@ class Alike:
     def placed(self, lifted: Any) -> Any:
         """Return a certificate with its addresses in this function."""
 
-        def place(number: int) -> int:
-            mark, behind = divmod(number, BETWEEN)
-            k = self.marks[mark] + behind - BETWEEN // 2
+        def place(lifted: tuple[int, str, int]) -> int:
+            mark, word, count = lifted
+            k = self.marks[mark]
+            same = [j for j in range(k + 1, len(self.all)) if self.words[j] == word]
+            # Where there are not so many the certificate is another's, and will not do.
+            k = same[count - 1] + 1 if 0 < count <= len(same) else k - count
             return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
 
         def place_data(region: str, at: int) -> tuple[str, int]:
@@ -96,14 +110,13 @@ class Alike:
 
 
 def _moved(
-    certificate: Any, to: Callable[[int], int], data: Callable[[str, int], tuple[str, int]]
+    certificate: Any, to: Callable[[Any], Any], data: Callable[[str, int], tuple[str, int]]
 ) -> Any:
     """Return a certificate with other addresses, of code and of constants."""
     match certificate:
         case Mapping():
             return {
-                key: to(v) if key == "at" and isinstance(v, int) else _moved(v, to, data)
-                for key, v in certificate.items()
+                key: to(v) if key == "at" else _moved(v, to, data) for key, v in certificate.items()
             }
         case ["p", str(region), str(number)] if region.startswith(SECTION):
             found = CONSTANT.search(number)

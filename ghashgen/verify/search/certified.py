@@ -89,13 +89,17 @@ class Certified:
             return
         # Who only checks does not even load this.
         from ghashgen.verify.search.alike import Alike
+        from ghashgen.verify.search.fitted import fitted
 
         alike = Alike(image, spec, function)
         known = self.like.get(alike.name)
         if known is not None:
-            with suppress(Refutation):
-                check(alike.placed(known))
-                return
+            placed = alike.placed(known)
+            for one in (fitted(image, spec, function, placed), placed):
+                with suppress(Refutation):
+                    if one is not None:
+                        check(one)
+                        return
         _searched(image, spec, function, check)
         self.like.put(alike.name, alike.lifted(self.found[function.symbol]))
 

@@ -140,12 +140,13 @@ class Many(Search):
         # A message may leave anything in a place, but what nobody wipes has to be public.
         places = dict[str, Any]()
         for name, place in registers(self.checker.target).items():
+            kept = "!" if self.meaning.wipe and name not in self.wiped else "?"
             if place.file == "gpr" and FILES["gpr"] + place.index in live:
                 places[name] = said(place.of(state.machine))
             elif self.window > 1 and FILES[place.file] + place.index in live:
-                places[name] = text(place.of(state.machine)) or "?"
-            elif self.meaning.wipe and name not in self.wiped:
-                places[name] = "!"
+                places[name] = text(place.of(state.machine)) or kept
+            elif kept == "!":
+                places[name] = kept
         if known := self.data["assertions"].get(NEXT):
             # In the frame there is the same, of another window.
             places |= {p: v for p, v in known["places"].items() if p.startswith(f"{STACK}+")}

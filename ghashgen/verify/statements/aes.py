@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from ghashgen.algebra.field.aes_round import ROUNDS
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.errors import require
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.meaning import aes
 from ghashgen.verify.meaning.algebra import ROUND_KEY
@@ -48,14 +48,15 @@ class Keyed:
     """Whether a table for keys of any size is meant with this one alone."""
 
     def __post_init__(self) -> None:
-        if self.key_bits not in {8 * size for size in ROUNDS}:
-            raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
-        held = set(self.round_keys.values())
-        if held != set(range(self.rounds + 1)):
-            raise GhashgenError(
-                f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
-                f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
-            )
+        known, key = (
+            self.key_bits in {8 * size for size in ROUNDS},
+            f"a key of {self.key_bits} bits",
+        )
+        require(known, key, "AES keys have 128, 192 or 256")
+        held = sorted(set(self.round_keys.values()))
+        cause = f"round keys {', '.join(map(str, held)) or 'none'} in the table"
+        every = f"{key} has 0 to {self.rounds}, and all are wanted"
+        require(held == [*range(self.rounds + 1)], cause, every)
 
     @property
     def key_sizes(self) -> Mapping[str, Self]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.errors import require
 from ghashgen.verify.statements import hash as hashes
 from ghashgen.verify.statements.aes import Cell, Keyed, round_key
 
@@ -42,6 +42,6 @@ def parse_cell(text: str) -> Cell:
         GhashgenError: it is neither.
     """
     cell = round_key(text)
-    if cell is None and text != "-":
-        raise GhashgenError(f"no table cell {text!r}", "write a round key, such as key3, or -")
+    known = cell is not None or text == "-"
+    require(known, f"no table cell {text!r}", "write a round key, such as key3, or -")
     return cell

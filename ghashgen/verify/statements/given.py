@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.errors import require
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.statements import hash as hashes
@@ -83,22 +83,19 @@ class GivenSpec(Keyed):
         keys = super().round_keys
         hashes.check_cells(cell for k, cell in enumerate(self.cells) if k not in keys)
         kind = OfAKey if self.in_key else GivenFunction
-        if odd := [f.symbol for f in self.functions if type(f) is not kind]:
-            raise GhashgenError(f"{odd[0]} has its keys elsewhere", "name each key, or none")
-        if any(not 0 <= k < len(self.cells) or self.cells[k] for k in self.told):
-            raise GhashgenError(
-                f"a number of rounds at byte {self.rounds_at} of the key", "its cell is a free one"
-            )
-        if self.rounds_at % BLOCK_BYTES or self.rounds_at < BLOCK_BYTES * (self.rounds + 1):
-            raise GhashgenError(
-                f"a number of rounds at byte {self.rounds_at} of the key schedule",
-                "it is at a multiple of 16, behind the round keys",
-            )
+        apart = all(type(f) is kind for f in self.functions)
+        require(apart, f"{self.name} has its keys elsewhere", "name each key, or none")
+        free = all(0 <= k < len(self.cells) and not self.cells[k] for k in self.told)
+        where = f"a number of rounds at byte {self.rounds_at} of the key"
+        require(free, where, "its cell is a free one")
+        behind = self.rounds_at >= BLOCK_BYTES * (self.rounds + 1)
+        where = f"a number of rounds at byte {self.rounds_at} of the key schedule"
+        aligned = behind and not self.rounds_at % BLOCK_BYTES
+        require(aligned, where, "it is at a multiple of 16, behind the round keys")
         told = [self.rounds_times * rounds - self.rounds_less for rounds in ROUNDS.values()]
-        if self.rounds_times < 1 or min(told) < 1 or max(told) > MOST:
-            raise GhashgenError(
-                f"{self.rounds_times}·Nr - {self.rounds_less}", f"it is a number of 1 to {MOST}"
-            )
+        known = self.rounds_times >= 1 and min(told) >= 1 and max(told) <= MOST
+        rounds = f"{self.rounds_times}·Nr - {self.rounds_less}"
+        require(known, rounds, f"it is a number of 1 to {MOST}")
 
     @property
     def round_keys(self) -> Mapping[int, int]:

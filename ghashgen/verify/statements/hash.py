@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.errors import GhashgenError, require
 from ghashgen.verify.meaning import hash
 from ghashgen.verify.meaning.algebra import KINDS, ZERO
 from ghashgen.verify.meaning.function import Function
@@ -55,35 +55,22 @@ class FunctionSpec:
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        expected = self.operations.get(self.operation)
-        if expected is None:
-            raise GhashgenError(
-                f"no operation {self.operation!r}",
-                f"operations are {', '.join(self.operations)}",
-            )
-        if sorted(expected) != sorted(self.parameters):
-            raise GhashgenError(
-                f"{self.symbol}: parameters {', '.join(self.parameters)}",
-                f"{self.operation} has exactly {', '.join(expected)}, in any order",
-            )
+        wanted, what = self.operations.get(self.operation, ()), f"no operation {self.operation!r}"
+        require(wanted, what, f"operations are {', '.join(self.operations)}")
+        given = f"{self.symbol}: parameters {', '.join(self.parameters)}"
+        names = f"{self.operation} has exactly {', '.join(wanted)}, in any order"
+        require(sorted(wanted) == sorted(self.parameters), given, names)
         rows = ROWS if self.operation == "column" else (1, BLOCK_BYTES)
-        if self.length_multiple not in rows or self.length_unit not in (1, BLOCK_BYTES):
-            raise GhashgenError(
-                f"{self.symbol}: length_multiple {self.length_multiple}, "
-                f"length_unit {self.length_unit}",
-                f"{self.operation}: length_multiple = {' or '.join(map(str, rows))}, "
-                f"length_unit = 1 or {BLOCK_BYTES}",
-            )
-        if "length" not in self.parameters and (self.length_multiple, self.length_unit) != (1, 1):
-            raise GhashgenError(
-                f"{self.symbol}: length_multiple or length_unit, and no parameter length",
-                f"leave them out for {self.operation}",
-            )
-        if self.length_unit > self.length_multiple:
-            raise GhashgenError(
-                f"{self.symbol}: a length in blocks cannot express single bytes",
-                "set length_multiple = 16 too",
-            )
+        multiple, unit = self.length_multiple, self.length_unit
+        given = f"{self.symbol}: length_multiple {multiple}, length_unit {unit}"
+        sizes = f"length_multiple = {' or '.join(map(str, rows))}, length_unit = 1 or {BLOCK_BYTES}"
+        sized = multiple in rows and unit in (1, BLOCK_BYTES)
+        require(sized, given, f"{self.operation}: {sizes}")
+        given = f"{self.symbol}: length_multiple or length_unit, and no parameter length"
+        counted = "length" in self.parameters or (multiple, unit) == (1, 1)
+        require(counted, given, f"leave them out for {self.operation}")
+        given = f"{self.symbol}: a length in blocks cannot express single bytes"
+        require(unit <= multiple, given, "set length_multiple = 16 too")
 
 
 def check_cells(cells: Iterable[tuple[str, int] | None]) -> None:
@@ -95,10 +82,8 @@ def check_cells(cells: Iterable[tuple[str, int] | None]) -> None:
     for cell in cells:
         if cell is not None and cell != (ZERO, 0):
             kind, power = cell
-            if kind.partition("/")[0] not in KINDS or power < 1:
-                raise GhashgenError(
-                    f"no table entry {kind}{power}", f"kinds are {', '.join(KINDS)}"
-                )
+            known = kind.partition("/")[0] in KINDS and power >= 1
+            require(known, f"no table entry {kind}{power}", f"kinds are {', '.join(KINDS)}")
 
 
 @dataclass(frozen=True)
@@ -121,14 +106,11 @@ class KernelSpec:
     op: str = "ghash"
 
     def __post_init__(self) -> None:
-        if self.op not in OPS:
-            raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
+        require(self.op in OPS, f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
         check_cells(self.cells)
-        if not any(self.cells) and any(f.operation == "init" for f in self.functions):
-            raise GhashgenError(
-                f"{self.name}: init, but the statement says nothing of the table",
-                "name what its cells hold",
-            )
+        said = any(self.cells) or all(f.operation != "init" for f in self.functions)
+        nothing = f"{self.name}: init, but the statement says nothing of the table"
+        require(said, nothing, "name what its cells hold")
 
     def meaning(self, function: FunctionSpec) -> Function:
         """Return what one of the functions means.

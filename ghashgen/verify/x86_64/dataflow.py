@@ -13,15 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from iced_x86 import (
-    Instruction,
-    InstructionInfoFactory,
-    Mnemonic,
-    OpAccess,
-    OpKind,
-    Register,
-    RegisterExt,
-)
+import iced_x86 as iced
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import secret
@@ -39,7 +31,8 @@ from ghashgen.verify.x86_64.machine import (
 )
 from ghashgen.verify.x86_64.operands import address
 
-READS = (OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
+_ACCESS = iced.OpAccess
+READS = (_ACCESS.READ, _ACCESS.COND_READ, _ACCESS.READ_WRITE, _ACCESS.READ_COND_WRITE)
 
 DATA_FILE = Path(__file__).with_name("doit.toml")
 
@@ -58,18 +51,18 @@ def no_operands() -> frozenset[str]:
     return frozenset(table["control"]["mnemonics"])
 
 
-def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
+def guard(instruction: iced.Instruction) -> Callable[[Machine], None] | None:
     """Return a check to run before an instruction that is not on the list, None if it is."""
     name = mnemonic_of(instruction).lower()
     if name in listed() or name in no_operands():
         return None
-    used = InstructionInfoFactory().info(instruction)
+    used = iced.InstructionInfoFactory().info(instruction)
     read = [one.register for one in used.used_registers() if one.access in READS]
-    general = [gpr_index(r) for r in read if RegisterExt.is_gpr(r)]
+    general = [gpr_index(r) for r in read if iced.RegisterExt.is_gpr(r)]
     vectors = [vector_index(r) for r in read if is_vector(r)]
     masks = [mask_index(r) for r in read if is_mask(r)]
     kinds = [instruction.op_kind(k) for k in range(instruction.op_count)]
-    loads = OpKind.MEMORY in kinds and any(one.access in READS for one in used.used_memory())
+    loads = iced.OpKind.MEMORY in kinds and any(one.access in READS for one in used.used_memory())
     where = address(instruction) if loads else None
 
     def check(m: Machine) -> None:
@@ -77,28 +70,27 @@ def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
         sources: list[object] = [m.gpr[k] for k in general if k != RSP]
         sources += [m.mask[k] for k in masks]
         sources += [lane for k in vectors for lane in m.vec[k]]
-        if any(map(secret, sources)):
-            raise _refuse(name, m)
-        if where is not None:
-            # Every declared buffer may hold secrets; the object's own constants do not.
-            place = where(m)
-            if isinstance(place, Pointer) and not place.region.startswith(SECTION):
-                raise _refuse(name, m)
+        # Every declared buffer may hold secrets; the object's own constants do not.
+        place = where(m) if where is not None else None
+        loaded = isinstance(place, Pointer) and not place.region.startswith(SECTION)
+        if loaded or any(map(secret, sources)):
+            what = "is not on the list of instructions with data-independent timing"
+            raise Refutation(Category.TIMING, f"{name} meets a secret and {what}", at=m.at)
 
     return check
 
 
-def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
+def address_guard(instruction: iced.Instruction) -> Callable[[Machine], None] | None:
     """Return a check that no memory operand's address is secret, None if there is no such operand.
 
     It does not depend on the row: even a prefetch or a fully masked store has an address. The
     operand of a NOP has none: it only fills bytes (SDM vol. 2B, NOP), and assemblers name any
     register in it.
     """
-    if instruction.mnemonic == Mnemonic.NOP:
+    if instruction.mnemonic == iced.Mnemonic.NOP:
         return None
-    registers = address_registers(instruction, InstructionInfoFactory())
-    numbers = [gpr_index(register) for register in registers if register != Register.RSP]
+    registers = address_registers(instruction, iced.InstructionInfoFactory())
+    numbers = [gpr_index(register) for register in registers if register != iced.Register.RSP]
     if not numbers:
         return None
 
@@ -110,12 +102,3 @@ def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
                 )
 
     return check
-
-
-def _refuse(name: str, m: Machine) -> Refutation:
-    return Refutation(
-        Category.TIMING,
-        f"{name} meets a secret and is not on the list of instructions with data-independent "
-        "timing",
-        at=m.terms.at,
-    )

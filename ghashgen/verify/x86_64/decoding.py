@@ -20,26 +20,8 @@ import re
 from functools import cache
 from typing import Any
 
+import iced_x86 as iced
 from capstone import CS_ARCH_X86, CS_MODE_64, Cs
-from iced_x86 import (
-    Code,
-    ConstantOffsets,
-    Decoder,
-    DecoderOptions,
-    Encoder,
-    Formatter,
-    FormatterSyntax,
-    Instruction,
-    InstructionInfoFactory,
-    MandatoryPrefix,
-    MemorySizeOptions,
-    Mnemonic,
-    OpCodeInfo,
-    OpKind,
-    Register,
-    RegisterExt,
-    RoundingControl,
-)
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Pointer
@@ -65,24 +47,24 @@ PREFIXES = frozenset({OPERAND_SIZE, REPNE, REP, 0x67, 0xF0, 0x26, 0x2E, 0x36, 0x
 """The legacy prefixes of 64-bit mode (SDM vol. 2A, 2.1.1)."""
 
 MANDATORY = {
-    int(MandatoryPrefix.P66): OPERAND_SIZE,
-    int(MandatoryPrefix.PF2): REPNE,
-    int(MandatoryPrefix.PF3): REP,
+    int(iced.MandatoryPrefix.P66): OPERAND_SIZE,
+    int(iced.MandatoryPrefix.PF2): REPNE,
+    int(iced.MandatoryPrefix.PF3): REP,
 }
 
 VEX_OR_EVEX = (0xC4, 0xC5, 0x62)
 
-ADDRESS_ONLY = (Code.LEA_R16_M, Code.LEA_R32_M, Code.LEA_R64_M)
+ADDRESS_ONLY = (iced.Code.LEA_R16_M, iced.Code.LEA_R32_M, iced.Code.LEA_R64_M)
 """Their memory operand is arithmetic: nothing is at the address, and no address leaves the core."""
 
 LINK_BYTES = 4
 """The bytes of a `Link`'s field."""
 
 MEMORY_KINDS = frozenset(
-    getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
+    getattr(iced.OpKind, name) for name in dir(iced.OpKind) if name.startswith("MEMORY")
 )  # fmt: skip
 
-BRANCH_KINDS = (OpKind.NEAR_BRANCH64, OpKind.NEAR_BRANCH32, OpKind.NEAR_BRANCH16)
+BRANCH_KINDS = (iced.OpKind.NEAR_BRANCH64, iced.OpKind.NEAR_BRANCH32, iced.OpKind.NEAR_BRANCH16)
 
 MEANING: dict[str, int] = {
     "PCLMULQDQ": 0x11, "VPCLMULQDQ": 0x11,
@@ -105,12 +87,12 @@ BY_WIDTH: dict[str, tuple[int, int, int]] = {
 }  # fmt: skip
 """The same by vector width: 128, 256 and 512 bits."""
 
-_MNEMONICS = {getattr(Mnemonic, n): n.upper() for n in dir(Mnemonic) if n[0].isupper()}
+_MNEMONICS = {getattr(iced.Mnemonic, n): n.upper() for n in dir(iced.Mnemonic) if n[0].isupper()}
 _ALIASES = {"xchgax,ax": "nop", "xchgrax,rax": "nop"}
 """NOPs as iced-x86 writes them."""
 
 
-def mnemonic_of(i: Instruction) -> str:
+def mnemonic_of(i: iced.Instruction) -> str:
     """Return the manual's mnemonic in capitals, not an assembler's alias of it."""
     return _MNEMONICS[i.mnemonic]
 
@@ -121,17 +103,17 @@ def _capstone() -> Any:
 
 
 @cache
-def _writer(signed: bool) -> Formatter:
+def _writer(signed: bool) -> iced.Formatter:
     """Return what writes instructions as capstone does, immediates with a sign or without."""
-    out = Formatter(FormatterSyntax.INTEL)
+    out = iced.Formatter(iced.FormatterSyntax.INTEL)
     out.hex_prefix, out.hex_suffix, out.uppercase_hex = "0x", "", False
-    out.memory_size_options, out.rip_relative_addresses = MemorySizeOptions.ALWAYS, True
+    out.memory_size_options, out.rip_relative_addresses = iced.MemorySizeOptions.ALWAYS, True
     out.branch_leading_zeros = out.show_branch_size = out.use_pseudo_ops = False
     out.signed_immediate_operands = signed
     return out
 
 
-def decode(image: Image, address: int) -> Instruction:
+def decode(image: Image, address: int) -> iced.Instruction:
     """Decode the instruction at a code address; record its references in the image.
 
     Raises:
@@ -142,7 +124,7 @@ def decode(image: Image, address: int) -> Instruction:
         raise unsupported("control reaches an address outside the code", address)
     start = address - section.address
     window = section.data[start : start + CODE_BYTES]
-    decoder = Decoder(64, window, ip=address)
+    decoder = iced.Decoder(64, window, ip=address)
     instruction = decoder.decode()
     if instruction.is_invalid:
         raise unsupported("bytes that are not an instruction", address)
@@ -154,7 +136,7 @@ def decode(image: Image, address: int) -> Instruction:
 
 
 def _tie(
-    image: Image, section: Section, start: int, i: Instruction, fields: ConstantOffsets
+    image: Image, section: Section, start: int, i: iced.Instruction, fields: iced.ConstantOffsets
 ) -> None:
     """Resolve an instruction's references, and check that relocations touch nothing else."""
     at, end = int(i.ip), start + i.len
@@ -189,8 +171,8 @@ def _tie(
 @cache
 def doubt(code: bytes) -> str:
     """Return why the bytes of one instruction can be read in two ways, "" if they cannot."""
-    i = Decoder(64, code, ip=NEUTRAL).decode()
-    other = Decoder(64, code, options=DecoderOptions.AMD, ip=NEUTRAL).decode()
+    i = iced.Decoder(64, code, ip=NEUTRAL).decode()
+    other = iced.Decoder(64, code, options=iced.DecoderOptions.AMD, ip=NEUTRAL).decode()
     if i.is_invalid or i.len != len(code):
         return "not exactly one instruction"
     if i != other or i.len != other.len:
@@ -198,14 +180,14 @@ def doubt(code: bytes) -> str:
     return _prefix(i, code) or _again(i, code) or _immediate(i) or _second(i, code)
 
 
-def _prefix(i: Instruction, code: bytes) -> str:
+def _prefix(i: iced.Instruction, code: bytes) -> str:
     count = next(k for k, byte in enumerate(code) if byte not in PREFIXES)
     legacy, rest = code[:count], code[count:]
     if rest[0] & 0xF0 == 0x40:
         rest = rest[1:]
     if rest[0] in PREFIXES or (rest[0] in VEX_OR_EVEX and len(code) != len(rest)):
         return "a prefix that another one overrides"
-    info = OpCodeInfo(i.code)
+    info = iced.OpCodeInfo(i.code)
     wanted = {MANDATORY.get(int(info.mandatory_prefix))} - {None}
     if info.operand_size == 16:
         wanted = {OPERAND_SIZE}
@@ -214,12 +196,12 @@ def _prefix(i: Instruction, code: bytes) -> str:
     if len(legacy) != len(wanted) or set(legacy) != wanted:
         protector = ", as of a stack protector: -fno-stack-protector" if FS in legacy else ""
         return f"a prefix that its opcode does not ask for{protector}"
-    rounded = i.suppress_all_exceptions or i.rounding_control != RoundingControl.NONE
+    rounded = i.suppress_all_exceptions or i.rounding_control != iced.RoundingControl.NONE
     return "a rounding or a broadcast, without a row" if rounded or i.is_broadcast else ""
 
 
-def _again(i: Instruction, code: bytes) -> str:
-    encoder = Encoder(64)
+def _again(i: iced.Instruction, code: bytes) -> str:
+    encoder = iced.Encoder(64)
     try:
         encoder.encode(i, NEUTRAL)
     except ValueError:
@@ -227,9 +209,9 @@ def _again(i: Instruction, code: bytes) -> str:
     return "" if encoder.take_buffer() == code else "not its usual encoding"
 
 
-def _immediate(i: Instruction) -> str:
+def _immediate(i: iced.Instruction) -> str:
     last = i.op_count - 1
-    if last < 0 or i.op_kind(last) != OpKind.IMMEDIATE8:
+    if last < 0 or i.op_kind(last) != iced.OpKind.IMMEDIATE8:
         return ""
     name = mnemonic_of(i)
     meaning = MEANING.get(name, 0xFF)
@@ -239,7 +221,7 @@ def _immediate(i: Instruction) -> str:
     return "meaningless bits set in its immediate" if i.immediate8 & ~meaning else ""
 
 
-def _second(i: Instruction, code: bytes) -> str:
+def _second(i: iced.Instruction, code: bytes) -> str:
     for _, size, mnemonic, operands in _capstone().disasm_lite(code, NEUTRAL, 1):
         if size == len(code):
             # Blanks, and the scale of an index without a base, are written or not.
@@ -250,17 +232,17 @@ def _second(i: Instruction, code: bytes) -> str:
     return "capstone does not know it"
 
 
-def _vector_bytes(i: Instruction) -> int:
+def _vector_bytes(i: iced.Instruction) -> int:
     return int(
         max(
-            RegisterExt.size(i.op_register(k))
+            iced.RegisterExt.size(i.op_register(k))
             for k in range(i.op_count)
-            if i.op_kind(k) == OpKind.REGISTER
+            if i.op_kind(k) == iced.OpKind.REGISTER
         )
     )
 
 
-def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:
+def address_registers(i: iced.Instruction, factory: iced.InstructionInfoFactory) -> tuple[int, ...]:
     """Return the registers that make up the addresses of all its memory operands.
 
     Explicit or implied; accessed, hinted at or ignored. LEA's operand is arithmetic, no address.
@@ -274,4 +256,4 @@ def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[
     }  # fmt: skip
     if any(i.op_kind(k) in MEMORY_KINDS for k in range(i.op_count)):
         found |= {i.memory_base, i.memory_index}
-    return tuple(sorted(found - {Register.NONE, Register.RIP}))
+    return tuple(sorted(found - {iced.Register.NONE, iced.Register.RIP}))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ghashgen.verify.machine.image import Image, Kind, Link, Section
+from ghashgen.verify.x86_64 import elf_kinds as kinds
 from ghashgen.verify.x86_64.elf_file import (
     RELA,
     SYMTAB,
@@ -20,17 +21,6 @@ from ghashgen.verify.x86_64.elf_file import (
     relocations_of,
     require,
     symbols_of,
-)
-from ghashgen.verify.x86_64.elf_kinds import (
-    CALLABLE,
-    GLOBAL,
-    RELOCATIONS,
-    SECTION,
-    Relocation,
-    entry_bytes_of,
-    is_place,
-    kind_of,
-    replaceable,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
 from ghashgen.verify.x86_64.target import X86_64
@@ -59,16 +49,16 @@ def load_image(source: bytes | Path) -> Image:
     # A section of zeros has none of its bytes in the file.
     sizes = [part.size for part in parts]
     for number, symbol in enumerate(symbols):
-        inside = is_place(number, symbol, parts[table].info, sizes)
+        inside = kinds.is_place(number, symbol, parts[table].info, sizes)
         section = placed.get(symbol.place)
         if not inside or section is None or not symbol.name:
             continue
         # Local ones come first: of two, it is the global one.
         places[symbol.name] = section.address + symbol.value
-        if symbol.bind == GLOBAL:
+        if symbol.bind == kinds.GLOBAL:
             require(symbol.name not in public, f"two global symbols {symbol.name!r}")
             public.add(symbol.name)
-            if section.kind is Kind.CODE and symbol.type in CALLABLE:
+            if section.kind is Kind.CODE and symbol.type in kinds.CALLABLE:
                 called.add(symbol.name)
     relocated: set[int] = set()
     for part in parts:
@@ -95,7 +85,7 @@ def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
     placed: dict[int, Section] = {}
     names: set[str] = set()
     for index, part in enumerate(parts):
-        kind = kind_of(part)
+        kind = kinds.kind_of(part)
         if kind is Kind.NOT_LOADED:
             continue
         require(part.name not in names, f"two sections {part.name}")
@@ -103,7 +93,7 @@ def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
         step, known = max(part.align, 64), min(max(part.align, 1), PAGE)
         address = -(-address // step) * step
         placed[index] = Section(
-            part.name, address, part.content, kind, known, entry_bytes=entry_bytes_of(part)
+            part.name, address, part.content, kind, known, entry_bytes=kinds.entry_bytes_of(part)
         )
         address += len(part.content) + 4096
     return placed
@@ -114,7 +104,7 @@ def _names_entry(symbol: Symbol, size: int) -> bool:
 
     The section's own symbol does not: linkers add to it first, and then look for the entry.
     """
-    return bool(symbol.name) and symbol.type != SECTION and symbol.value < size
+    return bool(symbol.name) and symbol.type != kinds.SECTION and symbol.value < size
 
 
 def _relocate(
@@ -127,23 +117,23 @@ def _relocate(
     unresolved: dict[int, str] = {}
     for at, number, of, addend in entries:
         where = f"{section.name}+{at:#x}"
-        require(number in RELOCATIONS, f"relocation type {number} at {where}")
-        kind = RELOCATIONS[number]
-        field_bytes = range(at, at + kind.width)
-        alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
+        require(number in kinds.FIELDS, f"relocation type {number} at {where}")
+        field_bytes = range(at, at + kinds.FIELDS[number])
+        alone = field_bytes.stop <= len(content) and taken.isdisjoint(field_bytes)
         require(alone, f"a relocation at {where} beyond the section or over another")
         taken.update(field_bytes)
         symbol = symbols[of]
         target = placed.get(symbol.place)
-        why = replaceable(symbol)
-        if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
+        why = kinds.replaceable(symbol)
+        left = section.kind is Kind.CONSTANTS or number == kinds.R_64
+        if left or target is None or why:
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
         named = not target.entry_bytes or _names_entry(symbol, len(target.data))
         require(named, f"a relocation at {where} to mergeable constants that names none")
-        links[at] = Link(*target.place(symbol.value, addend), kind is Relocation.BRANCH)
+        links[at] = Link(*target.place(symbol.value, addend), number == kinds.PLT32)
         value = target.address + symbol.value + addend - (section.address + at)
         require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach")
-        content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
+        content[at : field_bytes.stop] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)

@@ -9,7 +9,6 @@ System V gABI, chapter 4 (sections, symbols); AMD64 psABI, 4.2 to 4.4 (flags, re
 """
 
 import re
-from enum import Enum, auto
 
 from ghashgen.verify.machine.image import Kind
 from ghashgen.verify.x86_64.elf_file import (
@@ -81,21 +80,11 @@ ENTRIES = (4, 8, 16, 32, 64)
 """Bytes of mergeable constants."""
 
 
-class Relocation(Enum):
-    """What a relocation fills in."""
+R_64, PC32, PLT32 = 1, 2, 4
+"""R_X86_64_…, types of relocations (AMD64 psABI, table 4.10). Only a branch may have the last."""
 
-    ABSOLUTE = auto()
-    RELATIVE = auto()
-    BRANCH = auto()
-
-    @property
-    def width(self) -> int:
-        """Return the bytes of the field."""
-        return 8 if self is Relocation.ABSOLUTE else 4
-
-
-RELOCATIONS = {1: Relocation.ABSOLUTE, 2: Relocation.RELATIVE, 4: Relocation.BRANCH}
-"""R_X86_64_64, _PC32, _PLT32 (AMD64 psABI, table 4.10)."""
+FIELDS = {R_64: 8, PC32: 4, PLT32: 4}
+"""What is supported: the bytes of the field that each fills in."""
 
 
 NOTYPE, OBJECT, FUNC, SECTION, FILE = range(5)

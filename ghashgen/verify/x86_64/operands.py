@@ -7,15 +7,7 @@ and 15.5). EVEX masks merge or zero by element (SDM vol. 1, 15.6.4).
 
 from collections.abc import Callable, Sequence
 
-from iced_x86 import (
-    EncodingKind,
-    Instruction,
-    MemorySizeExt,
-    OpCodeInfo,
-    OpKind,
-    Register,
-    RegisterExt,
-)
+import iced_x86 as iced
 
 from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -29,27 +21,29 @@ Write = Callable[[Machine, Value], None]
 ReadLanes = Callable[[Machine], Sequence[Lane]]
 WriteLanes = Callable[[Machine, Sequence[Lane]], None]
 
-NO_REGISTER = int(Register.NONE)
+NO_REGISTER = int(iced.Register.NONE)
 
 
-def same_register(i: Instruction, first: int, second: int) -> bool:
+def same_register(i: iced.Instruction, first: int, second: int) -> bool:
     """Return whether two operands are one register."""
     return (
-        i.op_kind(first) == OpKind.REGISTER
-        and i.op_kind(second) == OpKind.REGISTER
+        i.op_kind(first) == iced.OpKind.REGISTER
+        and i.op_kind(second) == iced.OpKind.REGISTER
         and i.op_register(first) == i.op_register(second)
     )
 
 
-def bits_of(i: Instruction, op: int) -> int:
+def bits_of(i: iced.Instruction, op: int) -> int:
     """Return the bits of an operand; an immediate has those of the first one."""
     kind = i.op_kind(op)
-    if kind == OpKind.REGISTER:
-        return 8 * int(RegisterExt.size(i.op_register(op)))
-    return 8 * int(MemorySizeExt.size(i.memory_size)) if kind == OpKind.MEMORY else bits_of(i, 0)
+    if kind == iced.OpKind.REGISTER:
+        return 8 * int(iced.RegisterExt.size(i.op_register(op)))
+    if kind == iced.OpKind.MEMORY:
+        return 8 * int(iced.MemorySizeExt.size(i.memory_size))
+    return bits_of(i, 0)
 
 
-def lanes_of(i: Instruction, op: int) -> int:
+def lanes_of(i: iced.Instruction, op: int) -> int:
     """Return the lanes of a vector operand."""
     return bits_of(i, op) // 128
 
@@ -80,12 +74,12 @@ def scale_value(m: Machine, value: Value, factor: int) -> Value:
 def _address_register(register: int) -> int | None:
     if register == NO_REGISTER:
         return None
-    if not Register.RAX <= register <= Register.R15:
+    if not iced.Register.RAX <= register <= iced.Register.R15:
         raise unsupported("an address of 32 bits")
     return gpr_index(register)
 
 
-def address(i: Instruction) -> Read:
+def address(i: iced.Instruction) -> Read:
     """Return the effective address of the memory operand."""
     if i.is_ip_rel_memory_operand:
         at = int(i.ip)
@@ -101,13 +95,7 @@ def address(i: Instruction) -> Read:
             total = _sum(m, total, scale_value(m, m.gpr[index], scale))
         return total
 
-    if index is not None or base is None:
-        return both
-
-    def only_base(m: Machine) -> Value:
-        return _sum(m, m.gpr[base], displacement)
-
-    return only_base
+    return both
 
 
 def _sum(m: Machine, a: Value, b: Value) -> Value:
@@ -125,20 +113,20 @@ def _sum(m: Machine, a: Value, b: Value) -> Value:
     return out
 
 
-def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
+def memory_align(i: iced.Instruction, lanes: int, aligned: bool | None) -> int:
     """Return the alignment in bytes that a memory operand needs.
 
     `aligned` gives it outright (MOVDQA, MOVDQU). None means the rule for arithmetic: 16 bytes in
     legacy encodings, none in VEX and EVEX (SDM vol. 1, 14.9).
     """
     if aligned is None:
-        return 16 if i.encoding == EncodingKind.LEGACY else 1
+        return 16 if i.encoding == iced.EncodingKind.LEGACY else 1
     return 16 * lanes if aligned else 1
 
 
-def read_lanes(i: Instruction, op: int, aligned: bool | None = None) -> ReadLanes:
+def read_lanes(i: iced.Instruction, op: int, aligned: bool | None = None) -> ReadLanes:
     """Return a reader of a vector register or memory operand."""
-    if i.op_kind(op) == OpKind.REGISTER:
+    if i.op_kind(op) == iced.OpKind.REGISTER:
         index, lanes = vector_index(i.op_register(op)), lanes_of(i, op)
         return lambda m: m.vec[index][:lanes]
     where = address(i)
@@ -171,15 +159,15 @@ def element_mask(elements: int, first: int, element_bits: int) -> int:
     return out
 
 
-def element_of(i: Instruction) -> int:
+def element_of(i: iced.Instruction) -> int:
     """Return the bits of an element of a form: what one bit of its mask stands for."""
-    return 8 * int(MemorySizeExt.element_size(OpCodeInfo(i.code).memory_size))
+    return 8 * int(iced.MemorySizeExt.element_size(iced.OpCodeInfo(i.code).memory_size))
 
 
-def write_lanes(i: Instruction) -> WriteLanes:
+def write_lanes(i: iced.Instruction) -> WriteLanes:
     """Return a writer of the vector register that is operand 0."""
     index, lanes = vector_index(i.op0_register), lanes_of(i, 0)
-    if i.encoding == EncodingKind.LEGACY:
+    if i.encoding == iced.EncodingKind.LEGACY:
 
         def legacy(m: Machine, values: Sequence[Lane]) -> None:
             m.vec[index] = (values[0], *m.vec[index][1:])
@@ -213,7 +201,7 @@ def write_lanes(i: Instruction) -> WriteLanes:
     return masked
 
 
-def write_mask(i: Instruction, bits: int) -> Write:
+def write_mask(i: iced.Instruction, bits: int) -> Write:
     """Return a writer of the mask register in operand 0: `bits` bits, the others zero.
 
     SDM vol. 2A, KMOV and following: "the upper bits are zeroed".
@@ -221,28 +209,26 @@ def write_mask(i: Instruction, bits: int) -> Write:
     index = mask_index(i.op0_register)
 
     def whole(m: Machine, value: Value) -> None:
-        if not isinstance(value, int | Term):
-            raise unsupported("a length or an address in a mask", m.terms.at)
         m.mask[index] = narrow(m, value, bits)
 
     return whole
 
 
-def immediate(i: Instruction) -> int:
+def immediate(i: iced.Instruction) -> int:
     """Return the 8-bit immediate in the last operand."""
     return int(i.immediate(i.op_count - 1)) & 0xFF
 
 
-def read_gpr(i: Instruction, op: int, bits: int = 0) -> Read:
+def read_gpr(i: iced.Instruction, op: int, bits: int = 0) -> Read:
     """Return a reader of a general operand (register, memory, immediate): its bits, or so many."""
     kind, bits = i.op_kind(op), bits or bits_of(i, op)
     mask = (1 << bits) - 1
-    if kind == OpKind.REGISTER:
+    if kind == iced.OpKind.REGISTER:
         index = gpr_index(i.op_register(op))
         if bits == 64:
             return lambda m: m.gpr[index]
         return lambda m: narrow(m, m.gpr[index], bits)
-    if kind == OpKind.MEMORY:
+    if kind == iced.OpKind.MEMORY:
         where = address(i)
         return lambda m: m.memory.load(where(m), bits // 8)
     value = int(i.immediate(op)) & mask
@@ -260,14 +246,14 @@ def narrow(m: Machine, value: Value, bits: int) -> Value:
     raise unsupported("the low bits of an address", m.terms.at)
 
 
-def write_gpr(i: Instruction) -> Write:
+def write_gpr(i: iced.Instruction) -> Write:
     """Return a writer of the general register or memory operand that is operand 0.
 
     A 32-bit write zeroes the upper half; 8- and 16-bit writes keep the rest (SDM vol. 1, 3.4.1.1).
     Values are narrowed to the operand's bits here, for every row.
     """
     bits = bits_of(i, 0)
-    if i.op_kind(0) == OpKind.MEMORY:
+    if i.op_kind(0) == iced.OpKind.MEMORY:
         where = address(i)
         return lambda m, value: m.memory.store(where(m), narrow(m, value, bits), bits // 8)
     index = gpr_index(i.op0_register)

@@ -106,15 +106,16 @@ class Neighbours(Columns):
         if ends:
             given = b.shuffle_bytes(given, self._order(TURNED, "turned", True), "text, zero-padded")
         written = b.aes_last(state, b.xor(last, given, "k_Nr + text"), "the other text")
-        C = to_register(b, self.hashing, written if self.encrypts else given, "C")
         if ends:
             # It is stored with the bytes before it, of which the text has to be read first.
             self.moved = b.shuffle_bytes(written, self._order(MOVED_UP, "moved_up"), "moved up")
-            if self.encrypts:
-                order = self._order(REVERSED, "reversed")
-                C = b.shuffle_bytes(self.moved, order, "C, zero-padded")
         else:
             self._store(record, column, block, written)
+        if ends and self.encrypts:
+            order = self._order(REVERSED, "reversed")
+            C = b.shuffle_bytes(self.moved, order, "C, zero-padded")
+        else:
+            C = to_register(b, self.hashing, written if self.encrypts else given, "C")
         if block == self.blocks - 1:
             before = b.shuffle_bytes(written, self._order(TURNED, "turned"), "the bytes before")
             self._store(record, column, block + 1, b.xor(before, self.moved, "the last 16 bytes"))

@@ -1,6 +1,6 @@
 """Rows for jumps, calls, returns and instructions without effect. Intel SDM vol. 2."""
 
-from iced_x86 import Code, Instruction
+from iced_x86 import Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.values import Pointer
@@ -9,15 +9,6 @@ from ghashgen.verify.machine.memory import RETURN_ADDRESS
 from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.machine import RSP, Builder, Rows
 from ghashgen.verify.x86_64.rows.stack import grow, shrink
-
-COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
-
-REFUSED: dict[int, str] = {
-    Code.JMP_RM64: COMPUTED,
-    Code.CALL_RM64: COMPUTED,
-    Code.RETNQ_IMM16: "RET imm16 takes from the caller's stack what the caller did not push",
-}
-"""Forms that no kernel may execute, whatever their operands are."""
 
 
 def _jump(i: Instruction) -> Step:

@@ -186,17 +186,11 @@ def affine(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     return t.xor(t.moves(a, affine_moves(b)), repeat(imm, 8) if imm else 0)
 
 
-XOR3 = 0x96
-"""The truth table of a + b + c."""
-
-
 def ternary(t: Terms, a: Lane, b: Lane, c: Lane, imm: int) -> Lane:
     """VPTERNLOG: the function with truth table imm, by its polynomial over GF(2).
 
     Bit 4·a + 2·b + c of imm is the value at (a, b, c) (SDM vol. 2C, table 5-1).
     """
-    if imm == XOR3:
-        return t.xor(t.xor(a, b), c)
     coefficients = [imm >> k & 1 for k in range(8)]
     for bit in range(3):
         for k in range(8):

@@ -11,7 +11,7 @@ from typing import Any
 
 from iced_x86 import Code, Instruction, Mnemonic, OpCodeInfo
 
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.machine.machine import Step
 from ghashgen.verify.x86_64.machine import Builder
 from ghashgen.verify.x86_64.rows import aes, flow, general, move, stack, vector, wide
@@ -75,9 +75,6 @@ def step_of(instruction: Instruction) -> Step:
     Raises:
         Refutation: no row covers it.
     """
-    refused = flow.REFUSED.get(instruction.code)
-    if refused is not None:
-        raise Refutation(Category.ABI, refused, at=int(instruction.ip))
     build = rows().get(instruction.code)
     if build is None:
         raise unsupported(f"no row for {code_name(instruction.code)}", int(instruction.ip))

@@ -1,0 +1,142 @@
+"""`vendor --host openssl` and `openssl-asm`: the provider runs, and the glue gets whole blocks."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.vendor_calls import vendor
+
+from ghashgen.kernels.target import target
+from ghashgen.output.hosting import render_host
+from ghashgen.output.hosts import libgcrypt, openssl_asm
+from ghashgen.output.hosts.registry import hosts
+from ghashgen.support.errors import GhashgenError
+
+NEEDS = ("aesni", "avx", "pclmulqdq", "sse2", "ssse3", "sse4_1")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def for_openssl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    folder = tmp_path_factory.mktemp("openssl") / "ghashgen"
+    vendor("--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
+    return folder
+
+
+def made_provider(folder: Path, there: Path) -> Path:
+    """Build the provider and its test in a copy of a folder, warnings being errors."""
+    for each in ("make", "ar", "nasm"):
+        if shutil.which(each) is None:
+            pytest.skip(f"{each} not found: the provider is not built")
+    shutil.copytree(folder, there)
+    strict = "CFLAGS=-Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror"
+    words = ["make", "-f", "provider.mk", strict, "ghashgen_provider_test"]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "openssl/" in found.stderr and "No such file" in found.stderr:
+        pytest.skip("OpenSSL has no headers here: the provider is not built")
+    assert found.returncode == 0, found.stderr
+    return there
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+def test_the_provider_agrees_with_openssl(for_openssl: Path, tmp_path: Path) -> None:
+    there = made_provider(for_openssl, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    said = "messages agree with OpenSSL's own code" in found.stdout
+    assert (found.returncode, said) == ((77, False) if lacking(NEEDS) else (0, True)), found.stdout
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("_key_verify(&c->key, c->state, c->tag, c->tag_len) == 0", "_key_verify", "a wrong tag"),
+        ("(uint8_t)(len - more)", "(uint8_t)len", "opening a record fails"),
+        ("*copy = *c;", "copy->key = c->key;", "sealing refuses"),
+    ],
+)
+def test_the_test_of_the_provider_notices_a_fault(
+    for_openssl: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if missing := lacking(NEEDS):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is not run")
+    faulty = tmp_path / "faulty"
+    shutil.copytree(for_openssl, faulty)
+    path = faulty / "ghashgen_provider.c"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    if wrong == "_key_verify":
+        wrong = right.replace("== 0", ">= 0")
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    there = made_provider(faulty, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    assert (found.returncode, said in found.stdout) == (1, True), found.stdout
+
+
+def test_openssl_asks_for_what_its_own_code_asks_for() -> None:
+    host = hosts()["openssl-asm"]
+    assert host.wanted is not None
+    made = host.wanted.made()
+    values = host.values(made)
+    # Words 2 and 3 of OPENSSL_ia32cap_P; for AVX-512 those of ossl_vaes_vpclmulqdq_capable.
+    assert values == {
+        "sets": {
+            "avx512": {2: 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31, 3: 1 << 9 | 1 << 10},
+            "avx2": {2: 1 << 5, 3: 1 << 9 | 1 << 10},
+            "avx": {},
+        }
+    }
+    for isa, features in libgcrypt.ASKED.items():
+        assert {*features} - {*openssl_asm.BITS} == {"aes", "avx", "pclmul"} - (
+            {"avx"} if isa != "avx" else set()
+        )
+    with pytest.raises(GhashgenError, match=r"every CPU with AVX .* take --isa avx too"):
+        host.values(made[1:])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("", ""),
+        ("x + 32, x)", "x + 16, x)"),
+        ("(whole / 16)", "(whole / 16 + 1)"),
+        ("return whole;", "return len;"),
+        ("& seven_c) == seven_c", "& seven_c) != 0"),
+        ("return 0;", "return 1;"),
+    ],
+)
+def test_openssl_gets_whole_blocks(tmp_path: Path, right: str, wrong: str) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("cc not found: the glue is not compiled")
+    host = hosts()["openssl-asm"]
+    assert host.wanted is not None
+    glue = render_host(host, (), (target(syntax="gas"),), host.wanted.made(), threads=False)[
+        "openssl-gcm.c"
+    ]
+    assert right in glue
+    (tmp_path / "openssl").mkdir()
+    (tmp_path / "openssl" / "opensslv.h").write_text(
+        "#define OPENSSL_VERSION_PREREQ(major, minor) 1\n"
+    )
+    (tmp_path / "openssl-gcm.c").write_text(glue.replace(right or "\n", wrong or "\n"))
+    driver = Path(__file__).with_name("openssl_asm_driver.c")
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}", str(driver)]
+    subprocess.run([*words, "-o", str(tmp_path / "driver")], check=True)
+    found = subprocess.run([tmp_path / "driver"], check=False, capture_output=True, text=True)
+    assert (found.returncode, "wrong" in found.stdout) == ((1, True) if right else (0, False))
