@@ -155,6 +155,7 @@ def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
     functions, result = functions_of(kernel), arch.registers[RegClass.GPR].names[arch.result]
     symbols = {name: function.symbol_in(symbol) for name, function in functions.items()}
     bodies = {name: code.function(own) for name, own in symbols.items()}
+    single = bodies.get(family.single)
     run = {name: _followed(code, body) for name, body in bodies.items()}
     effects = {name: [decoder.effect(i) for i in body] for name, body in run.items()}
     return Audit(
@@ -162,7 +163,7 @@ def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
         isa=kernel.instruction_set.name,
         blocks=kernel.blocks,
         group=region(decoder, loop(code, symbols[family.loop]) if family.loop else ()),
-        single=region(decoder, _single(decoder, bodies[family.single]) if family.single else ()),
+        single=region(decoder, _single(decoder, single) if single else ()),
         functions={name: region(decoder, body) for name, body in bodies.items()},
         code_bytes={name: sum(map(decoder.length, body)) for name, body in bodies.items()},
         table_bytes=kernel.layout.size,

@@ -24,10 +24,10 @@ def test_every_shipped_kernel_makes_sense_and_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("isa", ["sse", "avx"])
-def test_narrow_sets_ship_every_scheme_with_every_fitting_reduction(isa: str) -> None:
+def test_narrow_sets_ship_every_listed_scheme_with_every_fitting_reduction(isa: str) -> None:
     for multiply in multiplies().values():
         for reduce in reduces().values():
-            fits = multiply.shape is reduce.shape
+            fits = multiply.shape is reduce.shape and multiply.listed
             sizes = [
                 kernel.blocks
                 for kernel in CATALOGUE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import gcm_faults as planting
@@ -27,7 +28,10 @@ from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.search.certified import Certified, Searching
+from ghashgen.verify.statements.given import GivenSpec
 
+KEYS = tuple(f"key{k}" for k in range(15))
+LINUX = GivenKernel("linux", "avx512", "middle", "clmul1", 16)
 NARROW = GivenKernel("boringssl", "avx2", "schoolbook", "clmul2", 2)
 WIDE = GivenKernel("boringssl", "avx512", "k", "clmul1", 4)
 
@@ -166,7 +170,7 @@ def test_a_planted_fault_is_not_proved(
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.parametrize("kernel", [NARROW, WIDE], ids=lambda kernel: kernel.isa)
+@pytest.mark.parametrize("kernel", [NARROW, WIDE, LINUX], ids=lambda kernel: kernel.name)
 def test_a_right_kernel_passes(kernel: GivenKernel, tmp_path: Path, harness_folder: Path) -> None:
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
     if without := lacking(built.features):
@@ -194,6 +198,75 @@ def test_a_right_kernel_is_proved_for_each_size_of_a_key(
         refused = prove_object(built.obj, replace(spec, **other), certificates.search).refutation
         assert refused is not None
         assert refused.symbol == functions_of(kernel)["encrypt"].symbol
+
+
+# A key that has the table.
+
+
+@pytest.fixture(scope="module")
+def of_linux(nasm: Tool, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, GivenSpec]:
+    """Return a kernel of Linux's key: its object, its text, and the statement of what is short."""
+    folder = tmp_path_factory.mktemp("linux")
+    (built,) = build([LINUX], runnable("sysv"), folder / "none", folder)
+    spec = statement(LINUX, built.symbol, built.abi, built.table_align)
+    some = tuple(f for f in spec.functions if f.operation in ("init", "update", "final"))
+    text = make(LINUX, runnable("sysv"), nasm).text
+    return built.obj.read_bytes(), text, replace(spec, functions=some)
+
+
+def test_a_key_that_has_the_table_is_proved(of_linux: tuple[bytes, str, GivenSpec]) -> None:
+    obj, _, spec = of_linux
+    assert spec.table_bytes == 16 * len(spec.cells) == 832
+    proof = prove_object(obj, spec)
+    assert proof.proved, str(proof.refutation)
+
+
+@pytest.mark.parametrize(
+    ("change", "operation"),
+    [
+        ({"rounds_less": 20}, "init"),
+        ({"rounds_at": 496}, "init"),
+        ({"reverses": False}, "update"),
+        ({"reverses": False}, "final"),
+    ],
+)
+def test_another_key_is_not_what_was_proved(
+    of_linux: tuple[bytes, str, GivenSpec], change: dict[str, Any], operation: str
+) -> None:
+    obj, _, spec = of_linux
+    one = tuple(f for f in spec.functions if f.operation == operation)
+    refutation = prove_object(obj, replace(spec, functions=one, **change)).refutation
+    assert refutation is not None
+    assert refutation.symbol == f"ghashgen_gcm_{operation}_avx512"
+
+
+ZEROS = "[rax + 256], zmm0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "operation", "refused"),
+    [
+        ("r8, 0x03", "r8, 0x02", "final", "the tag is wrong"),
+        ("rcx, 0x03", "rcx, 0x02", "final", "the tag is wrong"),
+        ("ecx, byte [rdi + 480]", "ecx, byte [rdi + 484]", "init", ""),
+        (ZEROS, f"{ZEROS}\n vmovdqu64 [rax - 128], zmm0", "init", "something is written"),
+    ],
+)
+def test_a_fault_in_it_is_not_proved(
+    of_linux: tuple[bytes, str, GivenSpec],
+    nasm: Tool,
+    old: str,
+    new: str,
+    operation: str,
+    refused: str,
+) -> None:
+    _, text, spec = of_linux
+    assert old in text
+    one = tuple(f for f in spec.functions if f.operation == operation)
+    obj = assemble_text(nasm, "planted", text.replace(old, new, 1), "elf64")
+    refutation = prove_object(obj, replace(spec, functions=one)).refutation
+    assert refutation is not None
+    assert refused in str(refutation)
 
 
 # The statement.
@@ -225,7 +298,9 @@ def test_the_page_has_a_statement_of_boringssls_own_object(tmp_path: Path) -> No
         ({"rounds_less": 10}, "1·Nr - 10"),
         ({"rounds_times": 0}, "0·Nr - 1"),
         ({"rounds_times": 19}, "19·Nr - 1"),
-        ({"cells": ("key0",)}, "no table cell 'key0'"),
+        ({"cells": ("key0",)}, "round keys 0 in the table"),
+        ({"cells": (*KEYS, "B2", "B1"), "rounds_at": 240}, "a number of rounds at byte 240"),
+        ({"cells": (*KEYS, "-", "B1"), "rounds_at": 272}, "a number of rounds at byte 272"),
         ({"abi": "fastcall"}, "no ABI 'fastcall'"),
     ],
 )

@@ -125,6 +125,8 @@ class Multiply:
     prepare: PrepareFn | None = None
     """If present, `products` is `multiply` of its result; otherwise a block is its own operand."""
     multiply: ContributionsFn | None = None
+    listed: bool = True
+    """Whether the catalogue has kernels with it; if not, they are made on demand."""
 
     def prepared(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
         """Return the operands of a block's products; the previous group may compute them ahead."""

@@ -215,6 +215,8 @@ def _tables(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Mapping[
         return {key: callee.table(key) for key in keys}
     init = callee.exported[INIT].function
     filled = table_of(init)
+    if not filled:
+        return {}
     others = (p.name for p in init.params if p.name != filled and not isinstance(p.size, Word))
     (given,) = others
     answers = runner.calls(callee, INIT, [{given: key} for key in keys])

@@ -15,16 +15,20 @@ class Counters:
     """The loop-carried register of counters."""
 
     def __init__(
-        self, b: Builder, kernel: AesKernel, block: VReg, first: int = 0, kept: bool = True
-    ) -> None:
-        """Start counting from `block`, which every lane holds in memory order.
+        self, b: Builder, kernel: AesKernel, block: VReg, first: int = 0, kept: bool = True,
+        reverses: bool = False,
+    ) -> None:  # fmt: skip
+        """Start counting from `block`, which every lane holds in memory order, or reversed.
 
         The first block taken is `first` blocks after it. `kept` is false if nothing needs the
         counter after the text, as in a whole message.
         """
         self.b, self.lanes, self.kept = b, kernel.lane_count, kept
         self.first = block
-        value = b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
+        value = block
+        if not reverses:
+            swap = b.const(BYTE_SWAP, "byte_swap")
+            value = b.shuffle_bytes(block, swap, "counter, last word first")
         if self.lanes > 1:
             numbers = range(first, first + self.lanes)
             name = f"lane_numbers_from_{first}" if first else "lane_numbers"

@@ -5,13 +5,14 @@ from functools import partial
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.aes.cipher import ROUNDS, RoundKeys
+from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.given.kernel import GivenKernel, Sized
+from ghashgen.kernels.given.sizes import sizes
 from ghashgen.kernels.given.taken import function, given
-from ghashgen.kernels.hash.parts.interface import load_block, store_block
+from ghashgen.kernels.hash.parts.interface import load_state, store_state
 
 Record = Callable[[Text, VReg, str], None]
 """Records a text, with a state, up to a label."""
@@ -19,32 +20,24 @@ Record = Callable[[Text, VReg, str], None]
 
 def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
     """Record the function of this kernel."""
-    at, host = given(b, kernel, name), kernel.host
+    at = given(b, kernel, name)
     b.branch("equal", at["length"], 0, "done")
-    place = Mem(base=at["schedule"], disp=host.rounds_at)
-    rounds = b.gpr("gpr_load8", place, note="the rounds, as the schedule tells them")
-    *some, last = ROUNDS
-    for bits in some:
-        other = f"not_{bits}"
-        b.branch("not_equal", rounds, host.told(ROUNDS[bits]), other)
-        _text(b, kernel.sized(bits), at, record)
-        b.emit("return")
-        b.label(other)
-    _text(b, kernel.sized(last), at, record)
+    for sized in sizes(b, kernel, at["schedule"]):
+        _text(b, sized, at, record)
     b.label("done")
 
 
 def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
-    with b.part(f"key_{kernel.key}"):
-        X = b.variable(load_block(b, kernel.hash, at["state"], name="X"), "X")
-        keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
-        first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
-        text = Text(
-            *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),
-            counters=Counters(b, kernel, first, kept=False),
-        )
-        record(text, X, "store")
-        store_block(b, kernel.hash, at["state"], X)
+    keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
+    first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
+    text = Text(
+        *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),
+        counters=Counters(b, kernel, first, kept=False, reverses=kernel.hash.reverses),
+    )
+    # Late, since a caller may have stored it just now.
+    X = b.variable(load_state(b, kernel.hash, at["state"]), "X")
+    record(text, X, "store")
+    store_state(b, kernel.hash, at["state"], X)
 
 
 def crypting(name: str, order: int, purpose: str, record: Record) -> Function[GivenKernel]:

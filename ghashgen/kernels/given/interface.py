@@ -35,6 +35,10 @@ class Interface:
     """By our names."""
     rounds_times: int = 1
     """The number there is rounds_times·Nr - rounds_less."""
+    table_at: int = 0
+    """Where the key schedule has the table; 0 if the table is a parameter of its own."""
+    reverses: bool = False
+    """Whether state and counter block have their bytes reversed in memory."""
     cells: tuple[str, ...] = ()
     """What the table holds if the host's own code fills or reads it too; then each of its functions
     may be replaced alone. () if the contents are ours.

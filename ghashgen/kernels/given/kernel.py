@@ -23,19 +23,33 @@ class _Hashing(Hashing):
         return table_layout(self, self.blocks)
 
 
+class _Reversing(_Hashing):
+    """The same with a state whose bytes are reversed in memory."""
+
+    reverses = True
+
+
 class Sized(GcmKernel):
     """The text of a key of one size. The round keys begin the host's schedule."""
+
+    hashing: ClassVar[type[_Hashing]] = _Hashing
 
     @cached_property
     def hash(self) -> Hashing:
         """The GHASH part."""
         own = (self.isa, self.multiply, self.reduce, self.blocks)
-        return _Hashing(*own, wipe=self.wipe, schedule=self.schedule)
+        return self.hashing(*own, wipe=self.wipe, schedule=self.schedule)
 
     @property
     def keys_at(self) -> int:
         """Bytes of the schedule before the round keys."""
         return 0
+
+
+class _SizedReversing(Sized):
+    """The same where state and counter block have their bytes reversed in memory."""
+
+    hashing = _Reversing
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,8 @@ class GivenKernel:
     def sized(self, bits: int) -> Sized:
         """Return the text of a key of so many bits."""
         own = (bits, self.isa, self.multiply, self.reduce, self.blocks)
-        return Sized(*own, wipe=self.wipe, schedule=self.schedule, messages=False)
+        kind = _SizedReversing if self.host.reverses else Sized
+        return kind(*own, wipe=self.wipe, schedule=self.schedule, messages=False)
 
     @cached_property
     def hash(self) -> Hashing:

@@ -5,15 +5,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import VReg
+from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.given.kernel import GivenKernel
 
 
 def given(b: Builder, kernel: GivenKernel, name: str) -> dict[str, VReg]:
-    """Return a function's parameters by their roles."""
+    """Return a function's parameters by their roles; also the table, where a key has it."""
     roles = (param.role for param in kernel.host.functions[name].params)
-    return dict(zip(roles, b.params, strict=True))
+    at, host = dict(zip(roles, b.params, strict=True)), kernel.host
+    if host.table_at:
+        place = Mem(base=at["table"], disp=host.table_at)
+        at |= {"schedule": at["table"], "table": b.gpr("gpr_address", place, note="the table")}
+    return at
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def _shipped(isa: Isa) -> Iterable[Values]:
     """
     wide = isa.lanes > 1
     yield {
-        "multiply": tuple(multiplies()),
+        "multiply": tuple(name for name, scheme in multiplies().items() if scheme.listed),
         # Narrow kernels show every reduction, wide ones only those worth using.
         "reduce": _FOLDING if wide else tuple(reduces()),
         "order": (REFLECTED, NATURAL) if wide else (REFLECTED,),

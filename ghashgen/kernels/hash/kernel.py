@@ -87,6 +87,9 @@ class Kernel:
     family: ClassVar[str] = "hash"
     """See `kernels.hash.family`."""
 
+    reverses: ClassVar[bool] = False
+    """Whether the state has its bytes reversed in memory, as a host may have it."""
+
     isa: str
     multiply: str
     reduce: str

@@ -93,7 +93,7 @@ HOST = replace(
         "",
         {},
         frozenset(INTERFACE.functions),
-        made=lambda: (GivenKernel("linux", "avx512", "schoolbook", "clmul2", 16),),
+        made=lambda: (GivenKernel("linux", "avx512", "middle", "clmul1", 16),),
     ),
     values=lambda kernels: {"table_at": TABLE_AT},
     trial=TRIAL,

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import variable
+from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core import limits
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import unknown
@@ -22,11 +22,11 @@ from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning import stream
 from ghashgen.verify.meaning.algebra import ROUND_KEY, Algebra
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading
+from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading, turned
 from ghashgen.verify.meaning.cipher import boxes, encrypted, expanded
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function, Part, claim
-from ghashgen.verify.meaning.hash import of_names, table_left, table_of
+from ghashgen.verify.meaning.hash import callers_keys, of_names, table_left, table_of
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
@@ -80,10 +80,13 @@ def meaning_of(spec: Any, function: Any) -> Function:
 
 
 def _init(spec: Any, function: Any, names: Names) -> Function:
-    """Return what init means: round keys (FIPS 197, 5.2), and the table of the subkey E_K(0)."""
-    terms = names.terms
+    """Return what init means: round keys (FIPS 197, 5.2), and the table of the subkey E_K(0).
+
+    If no key is given, the round keys are the caller's, and stay.
+    """
+    terms, expands = names.terms, "key" in function.parameters
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
-    keys = expanded(terms, lanes, spec.key_bytes)
+    keys = expanded(terms, lanes, spec.key_bytes) if expands else callers_keys(names, spec)
     subkey = terms.form(encrypted(terms, 0, keys))
     found: dict[Term, bool] = {}
 
@@ -98,7 +101,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
 
     def left(state: State) -> Iterator[Left]:
         """Yield what the cells of the table are: the round keys, then what comes of the subkey."""
-        for index, number in spec.round_keys.items():
+        for index, number in spec.round_keys.items() if expands else ():
             form = terms.form(keys[number])
             yield Left("table", BLOCK_BYTES * index, f"round key {number}", form)
         for index, number in spec.numbers.items():
@@ -124,7 +127,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
         dict.fromkeys({"key_length"} & {*function.parameters}, (spec.key_bytes, spec.key_bytes)),
         (),
         (),
-        lambda state: End(left=left(state)),
+        lambda state: End(left=left(state), only="" if expands else "table"),
         vectors_named=True,
     )
 
@@ -136,7 +139,7 @@ class Message:
         self.given, operation = frozenset(function.parameters), function.operation
         self.spec, self.function, self.names = spec, function, names
         keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
-
+        self.reverses = getattr(spec, "reverses", False)
         self.initial = Initial(names, keys)
         self.counters = Counters(names, keys)
         if self.begins:
@@ -162,9 +165,9 @@ class Message:
         if self.begins:
             self.hashing.first = ()
 
-        numbers = ("aad_length", "length") if self.begins else (AAD_DONE, TEXT_DONE)
+        numbers = (AAD_DONE, TEXT_DONE) if self.goes_on else ("aad_length", "length")
         lengths = Lengths(names, numbers, "x")
-        mask = self.initial.mask if self.begins else lambda state: variable(MASK)
+        mask = self.initial.mask if self.begins else self.mask
         self.tag = Tag(lengths, self.hashing, mask)
         keeps, sizes = (
             self.begins and spec.untouched,
@@ -173,7 +176,7 @@ class Message:
         self.answer = Answer(self.tag, self.text if self.begins else None, sizes, keeps)
         hooks = (
             (self.initial.lengths.named, self.begins),
-            (lengths.named, "tag" in self.given),
+            (lengths.named, "tag" in self.given or self.ends),
             (self.text.block, self.text.encrypting),
         )
         names.special = tuple(hook for hook, used in hooks if used)
@@ -187,6 +190,18 @@ class Message:
     def goes_on(self) -> bool:
         """Whether the message began in an earlier call."""
         return STREAM in self.given and not self.begins
+
+    @property
+    def ends(self) -> bool:
+        """Whether the state becomes the tag, under a counter block of the message."""
+        return bool(self.function.operation == "final")
+
+    def mask(self, state: State) -> Form:
+        """Return E_K(J_0) where the message began in an earlier call."""
+        if not self.ends:
+            return variable(MASK)
+        terms = self.names.terms
+        return terms.form(encrypted(terms, self.counters.first(), self.counters.keys))
 
     @property
     def asks(self) -> bool:
@@ -205,7 +220,7 @@ class Message:
         parts: tuple[tuple[Part, bool], ...] = (
             (initial.hashing, self.begins),
             (self.hashing, self.hashing.order != ()),
-            (self.counters, self.begins or "output" in given),
+            (self.counters, self.begins or "output" in given or self.ends),
             (self.text, "output" in given),
             (initial, self.begins),
             (self.answer, self.asks),
@@ -215,7 +230,11 @@ class Message:
             self.names,
             self.buffers(),
             (stream.NUMBERS if self.goes_on else {})
-            | {n: (0, most) for n in (*LIMITS, TAG_LENGTH) if n in given},
+            | {
+                n: (0, LIMITS[n][1] if self.ends else most)
+                for n in (*LIMITS, TAG_LENGTH)
+                if n in given
+            },
             tuple(part for part, used in parts if used),
             tuple(dict.fromkeys(blocks for blocks in every if blocks.buffer in given)),
             self.end,
@@ -230,11 +249,15 @@ class Message:
         """Return the buffers that may be given, and what they hold at the entry."""
         names, begun = self.names, self.hashing.start
         X = names.terms.moves(names.terms.variable(STATE), names.algebra.memory)
-        tag = holding([names.terms.variable(GIVEN)])
+        X, tag = self.turned(X), holding([names.terms.variable(GIVEN)])
         return {
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
-            "first_counter": Buffer(Access.READ, BLOCK_BYTES, self.counters.at_entry),
+            "first_counter": Buffer(
+                Access.READ,
+                BLOCK_BYTES,
+                lambda memory, at: self.turned(self.counters.at_entry(memory, at)),
+            ),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
             "iv": reading(names, self.initial.iv, "iv_length"),
             "aad": reading(names, self.aad, "aad_length", begun),
@@ -248,6 +271,10 @@ class Message:
             else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
             **({"schedule": self.schedule()} if "schedule" in self.given else {}),
         }
+
+    def turned(self, lane: Lane) -> Lane:
+        """Return a state or a counter block as it is in memory."""
+        return turned(self.names.terms, lane, self.reverses)
 
     def schedule(self) -> Buffer:
         """Return the key schedule of a caller: round keys, and the number of rounds."""
@@ -284,8 +311,11 @@ class Message:
     def left(self, state: State) -> Iterator[Left]:
         """Yield what is in each buffer at the return, beside the output."""
         given = self.given
-        if "state" in given:
-            yield Left("state", 0, "the state", self.hashing.at_end(state))
+        if self.ends:
+            yield replace(self.tag.left(state), buffer="state")
+        elif "state" in given:
+            sum_ = self.hashing.at_end(state)
+            yield Left("state", 0, "the state", sum_, reverses=self.reverses)
         if "counter" in given:
             end = self.counters.behind(size_of(state.memory, "input"))
             yield Left("counter", 0, "the counter block", self.names.terms.form(end))

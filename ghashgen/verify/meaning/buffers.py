@@ -8,6 +8,7 @@ from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import Sum
@@ -46,6 +47,11 @@ def holding(lanes: Sequence[Lane | None]) -> Content:
     return held
 
 
+def turned(terms: Terms, lane: Lane, reverses: bool) -> Lane:
+    """Return 16 bytes, reversed if that is so."""
+    return terms.bytes(lane, (*range(BLOCK_BYTES - 1, -1, -1),)) if reverses else lane
+
+
 def reading(names: Names, blocks: Blocks, size: str, begins: str = "") -> Buffer:
     """Return a buffer of blocks that have names."""
     return Buffer(
@@ -65,6 +71,8 @@ class Left:
     sum of values times powers of H."""
     plus: Callable[[], Form] = lambda: Form(128)
     """Returns what is added to such a sum, as it stands in memory."""
+    reverses: bool = False
+    """Whether the bytes are reversed in memory."""
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,11 @@ class Counters:
         # Behind a cut N may be another number: what memory holds is still that of the entry.
         return self.block(0)
 
+    def first(self) -> Lane:
+        """Return J_0 of an IV of 12 bytes: IV ‖ 1, as it is in memory."""
+        iv = self.names.terms.keep(self.names.terms.variable(IV), (1 << 8 * IV_BYTES) - 1)
+        return self.names.terms.xor(iv, 1 << 8 * BLOCK_BYTES - 8)
+
     def behind(self, end: Number) -> Lane:
         """Return the counter block of the first block that begins at a place or behind it."""
         if within(self.names.state.ghosts.get(BASE, 0), BLOCK_BYTES) != 0:

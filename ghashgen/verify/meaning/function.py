@@ -21,7 +21,7 @@ from ghashgen.verify.core.words import M32
 from ghashgen.verify.machine.regions import Region
 from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, End, Left
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, End, Left, turned
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
@@ -242,7 +242,7 @@ class Function:
             lane = state.memory.load(place, BLOCK_BYTES)
             if not isinstance(lane, int | Term):
                 raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
-            self._compare(lane, wanted, one)
+            self._compare(turned(self.terms, lane, one.reverses), wanted, one)
         except Refutation:
             written = state.memory.written[one.buffer]
             if any(one.at + k not in written for k in range(BLOCK_BYTES)):

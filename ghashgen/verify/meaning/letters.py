@@ -13,6 +13,9 @@ IV, COUNTER, KEPT = "I", "N", "Q"
 """The first 96 bits of the counter block; its last 32 as a number; the keystream of a block that
 has begun in an earlier call."""
 
+BESIDE = "J"
+"""What stands behind a number in its cell of a table."""
+
 MASK, LENGTHS, RIGHT, GIVEN = "M", "L", "O", "G"
 """E_K(J_0); the block of lengths; a message's tag; the received one."""
 

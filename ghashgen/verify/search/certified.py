@@ -151,8 +151,8 @@ def _searched_sizes(
 
     # The code is the same; what holds in it is too, where no assertion counts rounds.
     any_size = next(iter(sizes.values()))
-    # Under a schedule of the caller's each size has code of its own, which another's loops lack.
-    apart = "schedule" in function.parameters
+    # Under round keys of the caller's each size has code of its own, which another's loops lack.
+    apart = "first_counter" in function.parameters
     every = proposed(image, any_size, lambda: any_size.meaning(function))
     for found in () if apart else every:
         if not isinstance(found, Refutation):

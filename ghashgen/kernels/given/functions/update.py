@@ -9,7 +9,7 @@ from ghashgen.kernels.hash.functions import update
 def build(b: Builder, kernel: GivenKernel) -> None:
     """Record the function of this kernel."""
     with in_order(b, kernel, "update", update.FUNCTION.roles):
-        update.build(b, kernel.hash)
+        update.build(b, kernel.hash, late=True)
 
 
 FUNCTION = function(

@@ -6,6 +6,7 @@ path too. Everything else is in `kernels.hash.parts.absorb`.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
@@ -14,38 +15,47 @@ from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
-from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h, to_register
+from ghashgen.kernels.hash.parts.interface import load_state, store_state, times_h, to_register
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 
+State = Callable[[], VReg]
+"""Records the load of the state, unless that is done."""
 
-def build(b: Builder, kernel: Kernel) -> None:
-    """Record the function of this kernel."""
+
+def build(b: Builder, kernel: Kernel, late: bool = False) -> None:
+    """Record the function of this kernel.
+
+    `late`: the state is loaded where it is needed, since a caller may have stored it just now.
+    """
     table, x, source, length = b.params
-    state = load_block(b, kernel, x, name="X")
+    state: State = partial(load_state, b, kernel, x)
+    if not late:
+        early = state()
+        state = lambda: early  # noqa: E731
     if kernel.blocks > 1:
         _SINGLE[kernel.instruction_set.partial_registers](b, kernel, state)
-    X = state_of(b, kernel, state)
+    X = state_of(b, kernel, state())
     X = absorb(Message(b, kernel, table, source, length), X, "store")
-    store_block(b, kernel, x, X)
+    store_state(b, kernel, x, X)
     b.label("done")
 
 
-def _finish_single(b: Builder, kernel: Kernel, state: VReg, block: VReg) -> None:
+def _finish_single(b: Builder, kernel: Kernel, state: State, block: VReg) -> None:
     table, x, _, _ = b.params
-    A = b.xor(to_register(b, kernel, block, "C"), state, "A = X + C")
-    store_block(b, kernel, x, times_h(b, kernel, table, A))
+    A = b.xor(to_register(b, kernel, block, "C"), state(), "A = X + C")
+    store_state(b, kernel, x, times_h(b, kernel, table, A))
     b.emit("return")
     b.label("more")
 
 
-def _single_block(b: Builder, kernel: Kernel, state: VReg) -> None:
+def _single_block(b: Builder, kernel: Kernel, state: State) -> None:
     """Exactly 16 bytes."""
     _, _, source, length = b.params
     b.branch("not_equal", length, BLOCK_BYTES, "more")
     _finish_single(b, kernel, state, b.load(Mem(base=source), "C, bytes as in memory"))
 
 
-def _single_or_partial(b: Builder, kernel: Kernel, state: VReg) -> None:
+def _single_or_partial(b: Builder, kernel: Kernel, state: State) -> None:
     """1 to 16 bytes."""
     _, _, source, length = b.params
     b.branch("not_below", length, BLOCK_BYTES + 1, "more")
@@ -54,7 +64,7 @@ def _single_or_partial(b: Builder, kernel: Kernel, state: VReg) -> None:
     _finish_single(b, kernel, state, raw)
 
 
-_SINGLE: dict[bool, Callable[[Builder, Kernel, VReg], None]] = {
+_SINGLE: dict[bool, Callable[[Builder, Kernel, State], None]] = {
     False: _single_block,
     True: _single_or_partial,
 }

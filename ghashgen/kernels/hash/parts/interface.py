@@ -64,6 +64,21 @@ def load_block(
     return to_register(b, kernel, raw, name)
 
 
+def load_state(b: Builder, kernel: Kernel, base: VReg) -> VReg:
+    """Load the state in register form."""
+    if kernel.reverses:
+        return b.load(Mem(base=base), "X, bytes reversed")
+    return load_block(b, kernel, base, name="X")
+
+
+def store_state(b: Builder, kernel: Kernel, base: VReg, value: VReg) -> None:
+    """Store the state from register form."""
+    if kernel.reverses:
+        b.store(Mem(base=base), b.first_lane(value), "X, bytes reversed")
+    else:
+        store_block(b, kernel, base, value)
+
+
 def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg, name: str = "X") -> None:
     """Store a block from register form."""
     raw = to_register(b, kernel, b.first_lane(value), f"{name}, bytes as in memory")
@@ -111,7 +126,9 @@ __all__ = [
     "in_register",
     "key_sum",
     "load_block",
+    "load_state",
     "store_block",
+    "store_state",
     "times_h",
     "to_register",
 ]
