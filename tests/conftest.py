@@ -266,6 +266,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what `vendor` proves apart from the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GHASHGEN_CACHE", os.fspath(tmp_path_factory.getbasetemp() / "vendor-cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
         yield running

@@ -6,7 +6,7 @@ import json
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from ghashgen.output.hosts.registry import DEFAULT, hosts
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 ONE, TWO = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1"
 CHOICE = ("--name", ONE, "--name", TWO)
 BUILD = {"CMakeLists.txt", "meson.build", "ghashgen.mk", "ghashgen.pc"}
@@ -40,13 +42,6 @@ FILES = BUILD | {
     f"{TWO}.asm",
 }
 MINE = "mine.c"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
-        yield
 
 
 def call(*words: object) -> tuple[int, str]:

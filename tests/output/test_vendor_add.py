@@ -11,12 +11,9 @@ from helpers.vendor_calls import refused, vendor
 from ghashgen.check import evidence
 from ghashgen.output import vendored
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 ONE, TWO, THREE = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1", "ghash_avx_k_clmul1_x8"
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -25,6 +25,8 @@ from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
 from ghashgen.support.paths import project_root
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 NEEDS = ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")
 CHOICE = ("--key", "128", "--isa", "sse", "--isa", "avx")
 HASH = "ghash_sse_k_clmul1_x1"
@@ -41,13 +43,6 @@ TOOLS = {
     ),
 }
 """For each tool: the programs that it takes, and the command that builds and tests a folder."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
-        yield
 
 
 def options_in(folder: Path) -> tuple[str, ...]:

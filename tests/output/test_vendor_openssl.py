@@ -6,7 +6,6 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
@@ -18,14 +17,9 @@ from ghashgen.output.hosts import libgcrypt, openssl_asm
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.support.errors import GhashgenError
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 NEEDS = ("aesni", "avx", "pclmulqdq", "sse2", "ssse3", "sse4_1")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
-        yield
 
 
 @pytest.fixture(scope="module")

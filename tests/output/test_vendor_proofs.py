@@ -33,14 +33,11 @@ from ghashgen.support import timer
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import find_assembler
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 ONE, TWO = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1"
 SEALS = "gcm128_avx_winograd_clmul1_x8"
 RECORD = project_root() / "generated" / ledger.NAME
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
 
 
 class Asked:

@@ -17,14 +17,11 @@ from ghashgen.output import vendored
 from ghashgen.output.dispatcher import recorded
 from ghashgen.support.paths import project_root
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 GCM = questions()["gcm"]
 ISAS = ("sse", "avx", "avx2", "avx512")
 COUNTERS = ("--family", "ctr", "--key", "128")
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
 
 
 @pytest.fixture(scope="module")
