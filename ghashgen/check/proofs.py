@@ -174,12 +174,12 @@ def prove(
 
 
 def _order(task: _Task) -> tuple[int, int]:
-    """Order tasks: those of a longer key last, which are like others; else the longest first.
+    """Order tasks: late those like others, by a longer key or a wipe; else the longest first.
 
     Kernels for keys of every size are like no others, and take longest.
     """
     several = bool(sizes_of(task.spec))
-    return 0 if several else task.built.key_bytes, -len(task.obj)
+    return 0 if several else task.built.key_bytes + task.spec.wipe, -len(task.obj)
 
 
 def _has_certificates(kept: Kept, task: _Task) -> bool:

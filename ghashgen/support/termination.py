@@ -29,6 +29,10 @@ class _ToldToEnd(SystemExit):
 class _Worker:
     told: bool = False
     """Whether it was told to end."""
+    busy: bool = False
+    """Whether it works on an item. Else it may be sending a result, and whoever reads one that
+    breaks off waits forever.
+    """
 
 
 _worker = _Worker()
@@ -57,22 +61,26 @@ def obey() -> None:
 def ending() -> Iterator[None]:
     """Work on one item of a worker; if told to end, clean up and start no other."""
     try:
+        _worker.busy = True
         if not _worker.told:
             yield
             return
     except _ToldToEnd:
         pass
+    finally:
+        _worker.busy = False
     os._exit(_ENDED)
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
+def _end(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _worker.told = True
     # If the code drops the error, the next item or this timer still ends the worker.
     watchdog = threading.Timer(_GRACE, os._exit, (_ENDED,))
     watchdog.daemon = True
     watchdog.start()
-    raise _ToldToEnd(_ENDED)
+    if _worker.busy:
+        raise _ToldToEnd(_ENDED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

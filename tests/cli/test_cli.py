@@ -130,7 +130,7 @@ def test_a_missing_assembler_is_named_with_its_remedy(tmp_path: Path) -> None:
     assert "nasm not found" in done.stderr
     assert "install it" in done.stderr
     assert not (tmp_path / "out").exists()
-    doctor = ghashgen("doctor", env={"GHASHGEN_NASM": "no-such-nasm"})
+    doctor = here("doctor", GHASHGEN_NASM="no-such-nasm")
     assert (doctor.returncode, doctor.stderr) == (REFUSED, done.stderr)
 
 

@@ -351,6 +351,8 @@ def test_what_is_not_proved_is_refused_and_stays_out_of_the_catalogue() -> None:
         ("avx512", "k", {"messages": False}),
         ("avx512", "k", {"order": "natural"}),
         ("avx512vl", "k", {}),
+        ("avx512vl", "k", {"many": "alike"}),
+        ("avx2", "k", {"many": "alike", "blocks": 4}),
     ],
 )
 def test_kernels_that_cannot_have_it_refuse(

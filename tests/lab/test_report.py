@@ -411,3 +411,6 @@ def test_objects_are_examined_once(folder: Folder, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(bounds, "foundation", lambda: "another program")
     with pytest.raises(pytest.fail.Exception):
         gather(folder.sources(folder.bench))
+    # What is no measurement is refused before.
+    with pytest.raises(GhashgenError, match="is no measurement"):
+        gather(folder.sources(Path(__file__)))

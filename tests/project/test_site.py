@@ -60,22 +60,14 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def edited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site with a report and with formulas of the test's own."""
-    folder = tmp_path_factory.mktemp("edited")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, with a report and with formulas of the test's own."""
+    folder = tmp_path_factory.mktemp("site")
     clone = cloned(folder / "clone")
     plant(clone, "docs/glossary.md", FORMULAS)
     done = build(clone, folder / "site")
     assert done.returncode == 0, done.stderr
     return folder / "site"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site") / "site"
-    done = build(ROOT, out)
-    assert done.returncode == 0, done.stderr
-    return out
 
 
 def shown(page: Path, site: Path) -> Path:
@@ -132,17 +124,17 @@ def test_the_same_pages_give_the_same_bytes(clone: Path, tmp_path: Path) -> None
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
-def test_the_report_is_of_the_site_and_its_links_lead_there(edited: Path) -> None:
-    report = (edited / "report" / "report.html").read_text(encoding="utf-8")
+def test_the_report_is_of_the_site_and_its_links_lead_there(site: Path) -> None:
+    report = (site / "report" / "report.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', report)
     assert links == ["../SOUNDNESS.html", "../LICENSE"]
-    assert all((edited / "report" / link).is_file() for link in links)
-    page = (edited / "docs" / "report.html").read_text(encoding="utf-8")
+    assert all((site / "report" / link).is_file() for link in links)
+    page = (site / "docs" / "report.html").read_text(encoding="utf-8")
     assert 'href="../report/report.html"' in page
 
 
-def test_a_formula_is_mathml(edited: Path) -> None:
-    text = (edited / "docs" / "glossary.html").read_text(encoding="utf-8")
+def test_a_formula_is_mathml(site: Path) -> None:
+    text = (site / "docs" / "glossary.html").read_text(encoding="utf-8")
     assert text.count("<math") == 2
     assert "<msup>" in text
     assert "<code>$HOME</code> or $5 is no formula" in text

@@ -142,11 +142,6 @@ def untwist(element: int, order: Order) -> int:
             return element
 
 
-def reverse_bits_in_bytes(block: bytes) -> bytes:
-    """The same bytes in the same order, each with its bit k moved to bit 7-k; any length."""
-    return bytes(int(f"{byte:08b}"[::-1], 2) for byte in block)
-
-
 def byte_reverse(block: bytes) -> bytes:
     """ByteReverse of RFC 8452, appendix A: the 16 bytes in the opposite order.
 

@@ -69,7 +69,8 @@ def COMMAND(
     if rewrite or only_check:
         if study or record or (rewrite and only_check):
             raise GhashgenError(
-                "--write and --check exclude each other and take no study", "give one of them alone"
+                "--write and --check take no study and no --record, and exclude each other",
+                "give one of them alone",
             )
         _document(rewrite, as_json)
         return

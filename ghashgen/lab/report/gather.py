@@ -78,12 +78,13 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         title = sources.topic.title
         raise GhashgenError(f"{sources.kernels} has no {title} kernel", "run ghashgen generate")
     ordered = sorted(own, key=lambda entry: entry.name)
+    # First, because a file that is no measurement is refused at once then.
+    measured = tuple(_speeds(sources, ordered))
     examined, why = _examined(ordered, sources, progress)
     proofs, proofs_why = _proofs_beside(sources.kernels, examined)
     variants = tuple(
         _variant(entry, examined.get(entry.name), proofs.get(entry.name)) for entry in ordered
     )
-    measured = tuple(_speeds(sources, ordered))
     return Report(
         topic=sources.topic,
         generator=found.generator,

@@ -65,7 +65,7 @@ def _moved(terms: "Terms", term: Term) -> Form:
 
 OR, EQUAL = "or", "equal"
 
-NO_POLYNOMIALS = {OR: "a bitwise OR of two secrets", EQUAL: "a comparison of secrets"}
+UNKNOWN = {OR: "a bitwise OR of two secrets", EQUAL: "a comparison of secrets"}
 """Kinds of term of which only one thing is known: when they are 0, or all ones."""
 
 
@@ -73,18 +73,18 @@ BESIDE = "beside"
 """The kind of known bits beside unknown ones: a byte of a register."""
 
 
-def why_unknown(term: Term) -> str:
+def reason_of(term: Term) -> str:
     """Return why a term of these kinds has no polynomials, "" for any other kind."""
     if term.op == "caller":
         return f"what the caller left in {term.args[0]}"
     first = term.args[0]
     if term.op == BESIDE and isinstance(first, Term):
-        return why_unknown(first)
-    return str(first) if term.op == "opaque" else NO_POLYNOMIALS.get(term.op, "")
+        return reason_of(first)
+    return str(first) if term.op == "opaque" else UNKNOWN.get(term.op, "")
 
 
 def _unknown(terms: "Terms", term: Term) -> Form:
-    raise NotPolynomialError(why_unknown(term), term.at)
+    raise NotPolynomialError(reason_of(term), term.at)
 
 
 KINDS = (

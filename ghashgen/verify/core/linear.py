@@ -194,10 +194,6 @@ class Facts:
             return self.reduced(combined(a.offset, b.offset, -1), 64)
         return None
 
-    def shift_left(self, a: Linear, count: int, bits: int = 64) -> Number:
-        """Return a << count modulo 2^bits."""
-        return self.reduced(times(a, 1 << count), bits)
-
     def shift_right(self, a: Linear, count: int) -> Number:
         """Return a >> count, a being not negative.
 

@@ -14,16 +14,7 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
-from ghashgen.verify.core.kinds import (
-    BESIDE,
-    EQUAL,
-    KINDS,
-    NO_POLYNOMIALS,
-    OR,
-    SIMPLE,
-    as_lane,
-    why_unknown,
-)  # fmt: skip
+from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, OR, SIMPLE, UNKNOWN, as_lane, reason_of
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
@@ -162,7 +153,7 @@ class Terms:
         """Return the opaque result of an operation on an opaque or a caller's value."""
         deps = deps_of(*lanes)
         for lane in lanes:
-            if isinstance(lane, Term) and lane.op != "caller" and (why := why_unknown(lane)):
+            if isinstance(lane, Term) and lane.op != "caller" and (why := reason_of(lane)):
                 return self._opaque(why, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
@@ -204,7 +195,7 @@ class Terms:
     def equal(self, a: Lane, mask: int) -> Lane:
         """Return bits that are all ones exactly if a is 0; nothing else is known of them."""
         if isinstance(a, int) or a.deps & (OPAQUE | CALLER):
-            return self.opaque(NO_POLYNOMIALS[EQUAL], a, mask=mask)
+            return self.opaque(UNKNOWN[EQUAL], a, mask=mask)
         return self._make(EQUAL, (a, mask), mask, OPAQUE)
 
     def moves(self, a: Lane, moves: Moves) -> Lane:

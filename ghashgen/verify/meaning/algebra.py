@@ -191,8 +191,6 @@ class Algebra:
             return variable(f"{ROUND_KEY_LETTER}{power}")
         if kind == "subkey":
             return self.entry("B", power).moves(subkey_moves(self.order, self.op), 128)
-        if kind not in CELLS:
-            raise ValueError(f"no table entry {kind}")
         return CELLS[kind](self, power)
 
     def _stepped(self, power: int, step: int) -> Form:

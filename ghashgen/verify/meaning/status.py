@@ -32,6 +32,5 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
         Refutation: so it does, and not on few values.
     """
     n, facts = state.ghosts[name], state.facts
-    if facts.one_of(n, values):
-        return True
-    return any(facts.equals(n, v) is not False for v in values) and facts.known(n) in values
+    possible = any(facts.equals(n, v) is not False for v in values)
+    return facts.one_of(n, values) or (possible and facts.known(n) in values)

@@ -154,7 +154,8 @@ class Checker:
             Refutation: it may not be executed.
         """
         m, meaning = state.machine, self.meaning
-        now = self._decoded.get(address) or self._decode(address)
+        if (now := self._decoded.get(address)) is None:
+            now = self._decoded[address] = self.target.decode(self.image, address)
         self.terms.at = address
         pointer, before, flags = m.gpr[self.top], _written(m), m.flags
         accesses = m.memory.accesses
@@ -181,10 +182,6 @@ class Checker:
             if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
-
-    def _decode(self, address: int) -> Decoded:
-        now = self._decoded[address] = self.target.decode(self.image, address)
-        return now
 
     # Rule 3.
 

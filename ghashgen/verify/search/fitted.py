@@ -42,6 +42,9 @@ MOST_SEEN = 16
 Said = tuple[Any, ...]
 """What an assertion says of a register, lane by lane; None: nothing."""
 
+OWN = "@"
+"""What is said of a lane that holds what the caller left in it."""
+
 Found = dict[int, set[int] | Said]
 """Of each register which one it may be in the other function, or what it holds."""
 
@@ -107,7 +110,8 @@ class Fitting:
 
     def _said(self, number: int, name: str) -> Said:
         """Return what an assertion says of a register."""
-        return tuple(self.read[name].registers.get(lane) for lane in self.lanes[number])
+        said = [(lane, self.read[name].registers.get(lane)) for lane in self.lanes[number]]
+        return tuple(OWN if v == ["@", lane] else v for lane, v in said)
 
     def _taken(self, at: int) -> list[str]:
         """Fit all assertions of an address, and return their names."""
@@ -211,23 +215,39 @@ class Fitting:
                 return ["@", name]
         return None if secret(held) else "!"
 
+    def _unread(self, said: Said, held: Said, still: bool) -> Said:
+        """Return what is still so of a register that is not read: that it is public, or left.
+
+        `still`: upper lanes are never written.
+        """
+        wipe, left = self.checker.meaning.wipe, self.checker.left.values()
+
+        def is_so(k: int, v: Any, x: Any) -> bool:
+            if v == OWN:
+                return any(x is one for one in left)
+            # What the function has put there may be secret in another case.
+            return v == "!" and not secret(x) and (wipe or (still and k > 0))
+
+        pairs = enumerate(zip(said, held, strict=True))
+        return tuple(v if is_so(k, v, x) else None for k, (v, x) in pairs)
+
     def _with(self, name: str, state: State, found: Found) -> Any:
         """Return an assertion with its values in other registers."""
         old, checker = self.left[name]["places"], self.checker
+        several = {number: self._said(number, name) for number in self.lanes}
+        still = all(v in ("!", OWN) for said in several.values() for v in said[1:])
         places: dict[str, Any] = {}
         for number, held in self._held(state).items():
             where = found.get(number)
-            for k, lane in enumerate(self.lanes[number]):
-                if isinstance(where, set):
-                    same = number if number in where else min(where)
-                    v = old.get(self.lanes[same][k])
-                elif where is not None:
-                    v = where[k]
-                else:
-                    wiped = checker.meaning.wipe and old.get(lane) == "!" and not secret(held[k])
-                    v = "!" if wiped else None
-                if v is not None:
-                    places[lane] = v
+            if isinstance(where, set):
+                where = several[number if number in where else min(where)]
+            else:
+                where = where or self._unread(several[number], held, still)
+            places |= {
+                lane: ["@", lane] if v == OWN else v
+                for lane, v in zip(self.lanes[number], where, strict=True)
+                if v is not None
+            }
         top = checker.target.general[checker.top]
         memory = {p: v for p, v in old.items() if "+" in p}
         if places[top] != old[top]:
@@ -294,6 +314,8 @@ class Values:
             return True
         if said == "!":
             return not secret(held)
+        if said == OWN:
+            return any(held is one for one in self.checker.left.values())
         if said[0] == "v":
             return (isinstance(held, Term) and not held.deps & (OPAQUE | CALLER | RAW)) or held == 0
         key, checker = str(said), self.checker

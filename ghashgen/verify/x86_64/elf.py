@@ -99,14 +99,6 @@ def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
     return placed
 
 
-def _names_entry(symbol: Symbol, size: int) -> bool:
-    """Return whether a symbol stands at an entry of mergeable constants.
-
-    The section's own symbol does not: linkers add to it first, and then look for the entry.
-    """
-    return bool(symbol.name) and symbol.type != kinds.SECTION and symbol.value < size
-
-
 def _relocate(
     entries: tuple[Rela, ...], symbols: tuple[Symbol, ...], section: Section,
     placed: dict[int, Section],
@@ -130,8 +122,10 @@ def _relocate(
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
-        named = not target.entry_bytes or _names_entry(symbol, len(target.data))
-        require(named, f"a relocation at {where} to mergeable constants that names none")
+        # To the section's own symbol linkers add first, and then look for the entry.
+        names = symbol.name and symbol.type != kinds.SECTION and symbol.value < len(target.data)
+        what = f"a relocation at {where} to mergeable constants that names none"
+        require(names or not target.entry_bytes, what)
         links[at] = Link(*target.place(symbol.value, addend), number == kinds.PLT32)
         value = target.address + symbol.value + addend - (section.address + at)
         require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach")

@@ -11,6 +11,7 @@ from functools import partial
 from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.moves import byte_moves
+from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term, mask_of, same_value
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
@@ -196,7 +197,7 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
         if name == "shr":
             return m.facts.shift_right(a, count)
         if name == "shl":
-            return m.facts.shift_left(a, count, bits)
+            return m.facts.reduced(times(a, 1 << count), bits)
     raise unsupported(f"{name.upper()} of an address", m.terms.at)
 
 
