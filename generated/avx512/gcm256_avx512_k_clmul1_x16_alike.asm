@@ -76,8 +76,20 @@ align 16
 gcm256_avx512_k_clmul1_x16_alike_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm256_avx512_k_clmul1_x16_alike_numbers_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm256_avx512_k_clmul1_x16_alike_numbers_10:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
+align 16
+gcm256_avx512_k_clmul1_x16_alike_numbers_14:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11
+align 16
 gcm256_avx512_k_clmul1_x16_alike_numbers_2:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05
+align 16
+gcm256_avx512_k_clmul1_x16_alike_numbers_6:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09
 align 16
 gcm256_avx512_k_clmul1_x16_alike_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -5923,7 +5935,7 @@ gcm256_avx512_k_clmul1_x16_alike_open:
 ; void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   seal each of count messages
 ;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm2-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_seal_many:function (gcm256_avx512_k_clmul1_x16_alike_seal_many.end - gcm256_avx512_k_clmul1_x16_alike_seal_many)
 align 32
 gcm256_avx512_k_clmul1_x16_alike_seal_many:
@@ -5934,17 +5946,18 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
     mov         rax, [rsp + 384]
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         rcx, [rsi + 48]                     ; aad_len
     mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .one
     mov         rdx, [rsi + 40]                     ; len
@@ -5988,46 +6001,43 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one
     mov         rdx, rax
     sub         rdx, 0x01
-    cmp         rdx, 0x40
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 256
     jae         .one
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x81
+    jae         .from_129
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x41
+    jae         .from_65
     cmp         rax, 0x11
-    jae         .alike
-.block:
+    jae         .from_17
     mov         rdx, rax
     add         rdx, 0x0f
     and         rdx, -16                            ; 16·m
     mov         r8, rdi
     sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm2, [r8 + 304]
-    vbroadcasti64x2 zmm3, [r8 + 688]
-    vbroadcasti64x2 zmm4, [r8 + 288]
-    vbroadcasti64x2 zmm5, [r8 + 672]
-    vbroadcasti64x2 zmm6, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm7, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm8, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm9, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm10, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm11, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm12, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm13, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm14, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm15, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm16, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm1, [r8 + 304]
+    vbroadcasti64x2 zmm2, [r8 + 688]
+    vbroadcasti64x2 zmm3, [r8 + 288]
+    vbroadcasti64x2 zmm4, [r8 + 672]
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
     mov         edx, 4095
     kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm17, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
+    vpxorq      zmm16, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
     jmp         .block_first
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -6075,6 +6085,22 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rdx, rcx
     jne         .block_no
 .block_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
+    vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
+    vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
+    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+.block_read:
     mov         rdx, -1
     bzhi        rdx, rdx, rax
     kmovq       k2, rdx
@@ -6091,28 +6117,28 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
     vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
     vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
-    vpxorq      zmm19, zmm18, zmm17                 ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm6                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 10
+    vpxorq      zmm19, zmm18, zmm16                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 10
     vbroadcasti64x2 zmm20, [rdi + 944]              ; AES: k_11
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 11
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 11
@@ -6149,61 +6175,46 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
     vaesenclast zmm19, zmm19, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, -1                             ; AAD, lengths
-    bzhi        rdx, rdx, rcx                       ; AAD, lengths
-    kmovq       k2, rdx                             ; AAD, lengths
-    mov         rdx, [rsi + 8]                      ; AAD, lengths: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 88]                     ; AAD, lengths: aad
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 168]                    ; AAD, lengths: aad
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 248]                    ; AAD, lengths: aad
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AAD, lengths
-    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD, lengths
-    vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AAD, lengths
-    vpshufb     zmm20, zmm20, zmm0                  ; AAD, lengths: S
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    vmovq       xmm20, rdx                          ; AAD, lengths
     mov         rdx, rcx
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm22, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm24, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm22, xmm22, xmm24                 ; AAD, lengths: LO += it
-    vpxorq      xmm21, xmm23, xmm21                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm24, zmm22, zmm22, 0x00           ; AAD, lengths
-    vshufi64x2  zmm25, zmm21, zmm21, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm21, zmm20, zmm5, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm22, zmm20, zmm5, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm23, zmm20, zmm4, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm20, zmm20, zmm4, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm24, zmm21, zmm23, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm25, zmm22, zmm20, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm20, zmm18, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm18, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm18, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm2, 0x11            ; C: A1·B1
-    vpternlogq  zmm24, zmm20, zmm22, 0x96           ; C: LO += it
-    vpternlogq  zmm25, zmm21, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm18, zmm24, zmm1, 0x10            ; tags: LO0·Q'
-    vpshufd     zmm20, zmm24, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm20, zmm25, zmm18, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm18, zmm20, zmm0                  ; tags: as in memory
-    vpxorq      zmm18, zmm18, zmm19                 ; tags: tags
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
+    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
+    vpclmulqdq  zmm17, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
+    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
     mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm18                        ; tags: lane 0
+    vmovdqu64   [rdx], xmm17                        ; tags: lane 0
     mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm18, 0x01                ; tags: lane 1
+    vextracti64x2 [rdx], zmm17, 0x01                ; tags: lane 1
     mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm18, 0x02                ; tags: lane 2
+    vextracti64x2 [rdx], zmm17, 0x02                ; tags: lane 2
     mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm18, 0x03                ; tags: lane 3
+    vextracti64x2 [rdx], zmm17, 0x03                ; tags: lane 3
     mov         edx, 0x00                           ; tags
     mov         [rsi + 72], rdx                     ; tags: status
     mov         [rsi + 152], rdx                    ; tags: status
@@ -6217,31 +6228,30 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .block_after_group:
 .block_no:
     jmp         .next
-.alike:
+.from_17:
     mov         rdx, rax
     add         rdx, 0x0f
     and         rdx, -16                            ; 16·m
     mov         r8, rdi
     sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm2, [r8 + 304]
-    vmovdqu64   zmm3, [r8 + 688]
-    vbroadcasti64x2 zmm4, [r8 + 288]
-    vbroadcasti64x2 zmm5, [r8 + 672]
-    vbroadcasti64x2 zmm6, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm7, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm8, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm9, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm10, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm11, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm12, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm13, [rdi + 880]              ; k_7
+    vmovdqu64   zmm1, [r8 + 304]
+    vmovdqu64   zmm2, [r8 + 688]
+    vbroadcasti64x2 zmm3, [r8 + 288]
+    vbroadcasti64x2 zmm4, [r8 + 672]
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
     mov         edx, 4095
     kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm14, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+    vpxorq      zmm13, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     jmp         .alike_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -6252,12 +6262,12 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .alike_group:
     mov         rdx, [rsp + 384]
     cmp         rdx, 0x04
     jb          .alike_no
     mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .alike_no
     mov         rdx, [rsi + 40]                     ; len
@@ -6296,6 +6306,22 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rdx, rcx
     jne         .alike_no
 .alike_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
+    vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
+    vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
+    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
+.alike_read:
     mov         rdx, -1
     bzhi        rdx, rdx, rax
     kmovq       k2, rdx
@@ -6316,46 +6342,46 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
     vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
     vshufi64x2  zmm15, zmm15, zmm20, 0x44           ; AES: IV || 0
-    vpxorq      zmm15, zmm15, zmm14                 ; AES: J_0 + k_0
-    vpxorq      zmm16, zmm16, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm17, zmm17, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm18, zmm18, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm19, zmm19, zmm6                  ; AES: IV || j, + k_0
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 7
+    vpxorq      zmm15, zmm15, zmm13                 ; AES: J_0 + k_0
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: IV || j, + k_0
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
     vbroadcasti64x2 zmm20, [rdi + 896]              ; AES: k_8
     vaesenc     zmm15, zmm15, zmm20                 ; AES: round 8
     vaesenc     zmm16, zmm16, zmm20                 ; AES: round 8
@@ -6422,97 +6448,82 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
     vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
     vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, -1                             ; AAD, lengths
-    bzhi        rdx, rdx, rcx                       ; AAD, lengths
-    kmovq       k2, rdx                             ; AAD, lengths
-    mov         rdx, [rsi + 8]                      ; AAD, lengths: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 88]                     ; AAD, lengths: aad
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 168]                    ; AAD, lengths: aad
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 248]                    ; AAD, lengths: aad
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AAD, lengths
-    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD, lengths
-    vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AAD, lengths
-    vpshufb     zmm20, zmm20, zmm0                  ; AAD, lengths: S
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    vmovq       xmm20, rdx                          ; AAD, lengths
     mov         rdx, rcx
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm22, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm24, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm22, xmm22, xmm24                 ; AAD, lengths: LO += it
-    vpxorq      xmm21, xmm23, xmm21                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm24, zmm22, zmm22, 0x00           ; AAD, lengths
-    vshufi64x2  zmm25, zmm21, zmm21, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm21, zmm20, zmm5, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm22, zmm20, zmm5, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm23, zmm20, zmm4, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm20, zmm20, zmm4, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm24, zmm21, zmm23, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm25, zmm22, zmm20, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm20, zmm16, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm16, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm16, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm16, zmm16, zmm2, 0x11            ; C: A1·B1
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
+    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
+    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
     vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm16, zmm21, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm21, zmm17, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm23, zmm17, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm21, zmm21, zmm23                 ; C: LO += it
-    vpxorq      zmm17, zmm22, zmm17                 ; C: HI += it
-    vshufi64x2  zmm22, zmm20, zmm21, 0x44           ; C
-    vshufi64x2  zmm20, zmm20, zmm21, 0xee           ; C
-    vpxorq      zmm20, zmm22, zmm20                 ; C: add up lanes
-    vshufi64x2  zmm21, zmm16, zmm17, 0x44           ; C
+    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
+    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
+    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
+    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
+    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
     vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm21, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm18, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm18, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm22                 ; C: LO += it
-    vpxorq      zmm18, zmm21, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm21, zmm19, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm22, zmm19, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm23, zmm19, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm19, zmm19, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm21, zmm21, zmm23                 ; C: LO += it
-    vpxorq      zmm19, zmm22, zmm19                 ; C: HI += it
-    vshufi64x2  zmm22, zmm17, zmm21, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm21, 0xee           ; C
-    vpxorq      zmm17, zmm22, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm21, zmm18, zmm19, 0x44           ; C
+    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
+    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
+    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
+    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
+    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
+    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
+    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
+    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
+    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
     vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm21, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm20, zmm17, 0x88           ; C
-    vshufi64x2  zmm17, zmm20, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm17, zmm24, 0x96           ; C
+    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
+    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
+    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
+    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
     vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm16, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm16, zmm25, 0x96           ; C
-    vpclmulqdq  zmm16, zmm19, zmm1, 0x10            ; tags: LO0·Q'
-    vpshufd     zmm18, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm17, zmm16, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm16, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm15, zmm16, zmm15                 ; tags: tags
+    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
+    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
+    vpclmulqdq  zmm14, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
+    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
     mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm15                        ; tags: lane 0
+    vmovdqu64   [rdx], xmm14                        ; tags: lane 0
     mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm15, 0x01                ; tags: lane 1
+    vextracti64x2 [rdx], zmm14, 0x01                ; tags: lane 1
     mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm15, 0x02                ; tags: lane 2
+    vextracti64x2 [rdx], zmm14, 0x02                ; tags: lane 2
     mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm15, 0x03                ; tags: lane 3
+    vextracti64x2 [rdx], zmm14, 0x03                ; tags: lane 3
     mov         edx, 0x00                           ; tags
     mov         [rsi + 72], rdx                     ; tags: status
     mov         [rsi + 152], rdx                    ; tags: status
@@ -6522,10 +6533,1744 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     mov         rdx, [rsp + 384]
     sub         rdx, 0x04
     mov         [rsp + 384], rdx
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_group
 .alike_after_group:
 .alike_no:
+    jmp         .next
+.from_65:
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm6, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
+    vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
+    vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    jmp         .rows_2_first
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+.rows_2_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_2_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 120]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_2_no
+.rows_2_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
+    vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
+    vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
+    vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
+.rows_2_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
+    vpxorq      zmm11, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm13, zmm16, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm14, zmm17, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm11, zmm18, zmm11                 ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm15, ymm15, xmm16, 0x01          ; AES, row 1
+    vinserti64x2 ymm16, ymm17, xmm18, 0x01          ; AES, row 1
+    vshufi64x2  zmm15, zmm15, zmm16, 0x44           ; AES, row 1
+    vmovdqa64   zmm16, zmm1
+    vpternlogq  zmm16, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vaesenc     zmm15, zmm16, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm12, zmm12, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm13, zmm13, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm11, zmm11, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm12, zmm12, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm13, zmm13, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm11, zmm11, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm12, zmm12, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm13, zmm13, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm11, zmm11, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm12, zmm12, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm13, zmm13, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm11, zmm11, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm12, zmm12, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm13, zmm13, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm14, zmm14, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm11, zmm11, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm12, zmm12, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm13, zmm13, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm14, zmm14, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm11, zmm11, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm12, zmm12, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm13, zmm13, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm14, zmm14, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm11, zmm11, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm13, zmm13, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm14, zmm14, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm11, zmm11, zmm9                  ; AES, row 1: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 1: k_9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 1: k_11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 1: k_12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 1: k_13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm17                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
+    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm17                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
+    vpshufb     zmm13, zmm13, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm17                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
+    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
+    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 1: C
+.rows_2_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 2
+    and         rdx, -16                            ; AES, row 2: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 2: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         r9, -1                              ; AES, row 2
+    mov         r10, rax
+    sub         r10, 0x40                           ; AES, row 2
+    bzhi        r9, r9, r10                         ; AES, row 2
+    kmovq       k2, r9                              ; AES, row 2
+    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
+    mov         rdx, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 2: IV || j, + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm18, zmm18, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm19, zmm19, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm18, zmm18, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm18, zmm18, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES, row 2: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r9, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm21                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
+    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r9, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm21                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
+    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r9, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
+    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r9, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
+    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 2: C, zero-padded
+.rows_2_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
+    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm12, zmm12, zmm10, 0x11           ; C: A1·B1
+    vpclmulqdq  zmm30, zmm13, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
+    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm12, zmm26, 0x96           ; C: HI += it
+    vpxorq      zmm12, zmm28, zmm27                 ; C: LO += it
+    vpxorq      zmm16, zmm29, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm21, zmm17, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm22, zmm17, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm23, zmm17, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm13, zmm17, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm10, zmm22, 0x96           ; C: HI += it
+    vpxorq      zmm10, zmm30, zmm23                 ; C: LO += it
+    vpxorq      zmm13, zmm31, zmm13                 ; C: HI += it
+    vshufi64x2  zmm17, zmm12, zmm10, 0x44           ; C
+    vshufi64x2  zmm10, zmm12, zmm10, 0xee           ; C
+    vpxorq      zmm10, zmm17, zmm10                 ; C: add up lanes
+    vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
+    vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
+    vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
+    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm13, 0x11           ; C: A1·B1
+    vpclmulqdq  zmm28, zmm11, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
+    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm26, zmm17, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm14, zmm22, 0x96           ; C: HI += it
+    vpxorq      zmm14, zmm26, zmm23                 ; C: LO += it
+    vpxorq      zmm17, zmm27, zmm18                 ; C: HI += it
+    vpclmulqdq  zmm18, zmm19, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm20, zmm19, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm19, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm13, zmm19, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm28, zmm16, zmm18, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm11, zmm20, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm28, zmm21                 ; C: LO += it
+    vpxorq      zmm13, zmm29, zmm13                 ; C: HI += it
+    vshufi64x2  zmm16, zmm14, zmm11, 0x44           ; C
+    vshufi64x2  zmm11, zmm14, zmm11, 0xee           ; C
+    vpxorq      zmm11, zmm16, zmm11                 ; C: add up lanes
+    vshufi64x2  zmm14, zmm17, zmm13, 0x44           ; C
+    vshufi64x2  zmm13, zmm17, zmm13, 0xee           ; C
+    vpxorq      zmm13, zmm14, zmm13                 ; C: add up lanes
+    vshufi64x2  zmm14, zmm10, zmm11, 0x88           ; C
+    vshufi64x2  zmm10, zmm10, zmm11, 0xdd           ; C
+    vpternlogq  zmm14, zmm10, zmm24, 0x96           ; C
+    vshufi64x2  zmm11, zmm12, zmm13, 0x88           ; C
+    vshufi64x2  zmm10, zmm12, zmm13, 0xdd           ; C
+    vpternlogq  zmm11, zmm10, zmm25, 0x96           ; C
+    vpclmulqdq  zmm10, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm12, zmm14, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
+    vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rdx], xmm10                        ; tags: lane 0
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rdx], zmm10, 0x01                ; tags: lane 1
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rdx], zmm10, 0x02                ; tags: lane 2
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rdx], zmm10, 0x03                ; tags: lane 3
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    mov         [rsi + 152], rdx                    ; tags: status
+    mov         [rsi + 232], rdx                    ; tags: status
+    mov         [rsi + 312], rdx                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rows_2_group
+.rows_2_after_group:
+.rows_2_no:
+    jmp         .next
+.from_129:
+    cmp         rax, 0xc1
+    jae         .from_193
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    jmp         .rows_3_first
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+.rows_3_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_3_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_3_no
+.rows_3_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
+    vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
+    vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
+    vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
+.rows_3_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
+    vpxorq      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm9, zmm12, zmm7                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm10, zmm14, zmm7                  ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm7, zmm15, zmm7                   ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm13, ymm11, xmm12, 0x01          ; AES, row 1
+    vinserti64x2 ymm16, ymm14, xmm15, 0x01          ; AES, row 1
+    vshufi64x2  zmm13, zmm13, zmm16, 0x44           ; AES, row 1
+    vmovdqa64   zmm16, zmm1
+    vpternlogq  zmm16, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vaesenc     zmm13, zmm16, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm8, zmm8, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm9, zmm9, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm10, zmm10, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm7, zmm7, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm13, zmm13, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm8, zmm8, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm9, zmm9, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm10, zmm10, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm7, zmm7, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm13, zmm13, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm8, zmm8, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm9, zmm9, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm10, zmm10, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm7, zmm7, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm13, zmm13, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm8, zmm8, zmm5                    ; AES, row 1: round 4
+    vaesenc     zmm9, zmm9, zmm5                    ; AES, row 1: round 4
+    vaesenc     zmm10, zmm10, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm7, zmm7, zmm5                    ; AES, row 1: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 1: k_5
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 5
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 5
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 5
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 5
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 1: k_6
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 6
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 6
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 6
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 1: k_7
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 7
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 7
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 7
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 7
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 1: k_8
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 8
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 8
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 8
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 8
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 1: k_9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 9
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 9
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 10
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 10
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 1: k_11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 11
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 11
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 1: k_12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 12
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 12
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 1: k_13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 13
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 13
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm17                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
+    vpshufb     zmm8, zmm8, zmm0                    ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm17                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
+    vpshufb     zmm9, zmm9, zmm0                    ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm17                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
+    vpshufb     zmm10, zmm10, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
+    vpshufb     zmm7, zmm7, zmm0                    ; AES, row 1: C
+    vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm12, zmm12, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm14, zmm14, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm15, zmm15, zmm16                 ; AES, row 2: IV || j, + k_0
+    vaesenc     zmm11, zmm11, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm12, zmm12, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm11, zmm11, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm12, zmm12, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm11, zmm11, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm12, zmm12, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm11, zmm11, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm12, zmm12, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES, row 2: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 2: k_5
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 2: k_6
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 2: k_7
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 2: k_8
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r8, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
+    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r8, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r8, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r8, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
+.rows_3_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 3
+    and         rdx, -16                            ; AES, row 3: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 3: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         r9, -1                              ; AES, row 3
+    mov         r10, rax
+    sub         r10, 0x80                           ; AES, row 3
+    bzhi        r9, r9, r10                         ; AES, row 3
+    kmovq       k2, r9                              ; AES, row 3
+    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
+    mov         rdx, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 3: IV || j, + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES, row 3: round 4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; AES, row 3: k_5
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; AES, row 3: k_6
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; AES, row 3: k_7
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; AES, row 3: k_8
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 3: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 3: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 3: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 3: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 3: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 3: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         r9, [rsi + 24]                      ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm21                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
+    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         r9, [rsi + 104]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm21                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
+    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         r9, [rsi + 184]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
+    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         r9, [rsi + 264]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
+    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 3: C, zero-padded
+.rows_3_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
+    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm8, zmm6, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm30, zmm9, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
+    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm11, zmm11, zmm9, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm8, zmm26, 0x96            ; C: HI += it
+    vpclmulqdq  zmm8, zmm12, zmm22, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm12, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm22, zmm12, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
+    vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
+    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm6, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm27, zmm12, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm11, zmm20, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm28, zmm21                 ; C: LO += it
+    vpxorq      zmm12, zmm29, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm16, zmm17, zmm8, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm8, zmm17, zmm8, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm20, zmm17, zmm6, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm6, zmm17, zmm6, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm22, zmm16, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm9, zmm8, 0x96             ; C: HI += it
+    vpxorq      zmm8, zmm30, zmm20                  ; C: LO += it
+    vpxorq      zmm6, zmm31, zmm6                   ; C: HI += it
+    vshufi64x2  zmm9, zmm11, zmm8, 0x44             ; C
+    vshufi64x2  zmm8, zmm11, zmm8, 0xee             ; C
+    vpxorq      zmm8, zmm9, zmm8                    ; C: add up lanes
+    vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
+    vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
+    vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
+    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm9, 0x11            ; C: A1·B1
+    vpclmulqdq  zmm26, zmm7, zmm11, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
+    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm9, 0x11            ; C: A1·B1
+    vpternlogq  zmm22, zmm12, zmm17, 0x96           ; C: LO += it
+    vpternlogq  zmm23, zmm10, zmm20, 0x96           ; C: HI += it
+    vpclmulqdq  zmm10, zmm15, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm12, zmm15, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm16, zmm15, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
+    vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
+    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm17, zmm18, zmm7, 0x11            ; C: A1·B1
+    vpternlogq  zmm22, zmm21, zmm11, 0x96           ; C: LO += it
+    vpternlogq  zmm23, zmm14, zmm12, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm22, zmm15                 ; C: LO += it
+    vpxorq      zmm12, zmm23, zmm17                 ; C: HI += it
+    vpclmulqdq  zmm14, zmm19, zmm10, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm10, zmm19, zmm10, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm15, zmm19, zmm7, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm7, zmm19, zmm7, 0x11             ; C: A1·B1
+    vpternlogq  zmm26, zmm16, zmm14, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C: HI += it
+    vpxorq      zmm9, zmm26, zmm15                  ; C: LO += it
+    vpxorq      zmm7, zmm27, zmm7                   ; C: HI += it
+    vshufi64x2  zmm10, zmm11, zmm9, 0x44            ; C
+    vshufi64x2  zmm9, zmm11, zmm9, 0xee             ; C
+    vpxorq      zmm9, zmm10, zmm9                   ; C: add up lanes
+    vshufi64x2  zmm10, zmm12, zmm7, 0x44            ; C
+    vshufi64x2  zmm7, zmm12, zmm7, 0xee             ; C
+    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
+    vshufi64x2  zmm10, zmm8, zmm9, 0x88             ; C
+    vshufi64x2  zmm8, zmm8, zmm9, 0xdd              ; C
+    vpternlogq  zmm10, zmm8, zmm24, 0x96            ; C
+    vshufi64x2  zmm8, zmm6, zmm7, 0x88              ; C
+    vshufi64x2  zmm6, zmm6, zmm7, 0xdd              ; C
+    vpternlogq  zmm8, zmm6, zmm25, 0x96             ; C
+    vpclmulqdq  zmm6, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm7, zmm10, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
+    vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rdx], xmm6                         ; tags: lane 0
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rdx], zmm6, 0x01                 ; tags: lane 1
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rdx], zmm6, 0x02                 ; tags: lane 2
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rdx], zmm6, 0x03                 ; tags: lane 3
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    mov         [rsi + 152], rdx                    ; tags: status
+    mov         [rsi + 232], rdx                    ; tags: status
+    mov         [rsi + 312], rdx                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    jmp         .rows_3_group
+.rows_3_after_group:
+.rows_3_no:
+    jmp         .next
+.from_193:
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rows_4_first
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.rows_4_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_4_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 120]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_4_no
+.rows_4_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
+    vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
+    vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
+    vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
+.rows_4_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm5, zmm8, zmm3                    ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm6, zmm10, zmm3                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm3, zmm11, zmm3                   ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES, row 1
+    vinserti64x2 ymm12, ymm10, xmm11, 0x01          ; AES, row 1
+    vshufi64x2  zmm9, zmm9, zmm12, 0x44             ; AES, row 1
+    vmovdqa64   zmm12, zmm1
+    vpternlogq  zmm12, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vbroadcasti64x2 zmm9, [rdi + 784]               ; AES, row 1: k_1
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 1
+    vbroadcasti64x2 zmm9, [rdi + 800]               ; AES, row 1: k_2
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 2
+    vbroadcasti64x2 zmm9, [rdi + 816]               ; AES, row 1: k_3
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 3
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; AES, row 1: k_4
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 4
+    vbroadcasti64x2 zmm9, [rdi + 848]               ; AES, row 1: k_5
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 5
+    vbroadcasti64x2 zmm9, [rdi + 864]               ; AES, row 1: k_6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 6
+    vbroadcasti64x2 zmm9, [rdi + 880]               ; AES, row 1: k_7
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 7
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 7
+    vbroadcasti64x2 zmm9, [rdi + 896]               ; AES, row 1: k_8
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 8
+    vbroadcasti64x2 zmm9, [rdi + 912]               ; AES, row 1: k_9
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 9
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 9
+    vbroadcasti64x2 zmm9, [rdi + 928]               ; AES, row 1: k_10
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 10
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 10
+    vbroadcasti64x2 zmm9, [rdi + 944]               ; AES, row 1: k_11
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 11
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 11
+    vbroadcasti64x2 zmm9, [rdi + 960]               ; AES, row 1: k_12
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 12
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 12
+    vbroadcasti64x2 zmm9, [rdi + 976]               ; AES, row 1: k_13
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 13
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 13
+    vbroadcasti64x2 zmm9, [rdi + 992]               ; AES, row 1: k_14
+    vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm12, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm13                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
+    vpshufb     zmm4, zmm4, zmm0                    ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm13                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
+    vpshufb     zmm5, zmm5, zmm0                    ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm13                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
+    vpshufb     zmm6, zmm6, zmm0                    ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
+    vpshufb     zmm3, zmm3, zmm0                    ; AES, row 1: C
+    vpxorq      zmm12, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm14, zmm8, zmm12                  ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm15, zmm10, zmm12                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm12, zmm11, zmm12                 ; AES, row 2: IV || j, + k_0
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; AES, row 2: k_1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; AES, row 2: k_2
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; AES, row 2: k_3
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; AES, row 2: k_4
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 2: k_5
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 2: k_6
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 2: k_7
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 2: k_8
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r8, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
+    vpshufb     zmm13, zmm13, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r8, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r8, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm17                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r8, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
+    vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
+    vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm8, zmm8, zmm16                   ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm10, zmm10, zmm16                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm11, zmm11, zmm16                 ; AES, row 3: IV || j, + k_0
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; AES, row 3: k_1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; AES, row 3: k_2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; AES, row 3: k_3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; AES, row 3: k_4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 4
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 4
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 3: k_5
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 5
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 5
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 5
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 3: k_6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 6
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 6
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 6
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 3: k_7
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 7
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 7
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 7
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 3: k_8
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 8
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 8
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 8
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 3: k_9
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 9
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 9
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 3: k_10
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 10
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 10
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 3: k_11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 11
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 11
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 3: k_12
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 12
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 12
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 3: k_13
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 13
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 13
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 3: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         r8, [rsi + 24]                      ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm17                   ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
+    vpshufb     zmm7, zmm7, zmm0                    ; AES, row 3: C
+    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         r8, [rsi + 104]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm17                   ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
+    vpshufb     zmm8, zmm8, zmm0                    ; AES, row 3: C
+    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         r8, [rsi + 184]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm17                 ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
+    vpshufb     zmm10, zmm10, zmm0                  ; AES, row 3: C
+    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         r8, [rsi + 264]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
+    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 3: C
+.rows_4_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 4
+    and         rdx, -16                            ; AES, row 4: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 4: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         r9, -1                              ; AES, row 4
+    mov         r10, rax
+    sub         r10, 0xc0                           ; AES, row 4
+    bzhi        r9, r9, r10                         ; AES, row 4
+    kmovq       k2, r9                              ; AES, row 4
+    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
+    mov         rdx, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 4: IV || j, + k_0
+    vbroadcasti64x2 zmm20, [rdi + 784]              ; AES, row 4: k_1
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 1
+    vbroadcasti64x2 zmm20, [rdi + 800]              ; AES, row 4: k_2
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 2
+    vbroadcasti64x2 zmm20, [rdi + 816]              ; AES, row 4: k_3
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 3
+    vbroadcasti64x2 zmm20, [rdi + 832]              ; AES, row 4: k_4
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; AES, row 4: k_5
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; AES, row 4: k_6
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; AES, row 4: k_7
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; AES, row 4: k_8
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 4: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 4: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 4: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 4: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 4: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 4: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         r9, [rsi + 24]                      ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm21                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
+    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    mov         r9, [rsi + 104]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm21                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
+    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    mov         r9, [rsi + 184]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
+    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    mov         r9, [rsi + 264]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
+    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 4: C, zero-padded
+.rows_4_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
+    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm30, zmm5, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
+    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm13, zmm13, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm4, zmm26, 0x96            ; C: HI += it
+    vpclmulqdq  zmm4, zmm14, zmm22, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm14, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm22, zmm14, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
+    vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
+    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm2, 0x11              ; C: A1·B1
+    vpternlogq  zmm28, zmm27, zmm14, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm13, zmm20, 0x96           ; C: HI += it
+    vpclmulqdq  zmm13, zmm8, zmm4, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm4, zmm8, zmm4, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm14, zmm8, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
+    vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
+    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm4, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm8, 0x96            ; C: LO += it
+    vpternlogq  zmm29, zmm7, zmm13, 0x96            ; C: HI += it
+    vpxorq      zmm7, zmm28, zmm20                  ; C: LO += it
+    vpxorq      zmm8, zmm29, zmm16                  ; C: HI += it
+    vpclmulqdq  zmm13, zmm17, zmm5, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm5, zmm17, zmm5, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm16, zmm17, zmm4, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm17, zmm4, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm14, zmm13, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm2, zmm5, 0x96             ; C: HI += it
+    vpxorq      zmm2, zmm30, zmm16                  ; C: LO += it
+    vpxorq      zmm4, zmm31, zmm4                   ; C: HI += it
+    vshufi64x2  zmm5, zmm7, zmm2, 0x44              ; C
+    vshufi64x2  zmm2, zmm7, zmm2, 0xee              ; C
+    vpxorq      zmm2, zmm5, zmm2                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
+    vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
+    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm5, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm22, zmm3, zmm7, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
+    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm15, zmm15, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm8, zmm14, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm6, zmm16, 0x96            ; C: HI += it
+    vpclmulqdq  zmm6, zmm12, zmm13, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm8, zmm12, zmm13, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm13, zmm12, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
+    vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
+    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm3, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm17, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm15, zmm8, 0x96            ; C: HI += it
+    vpclmulqdq  zmm7, zmm11, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm11, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm11, zmm3, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
+    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm14, zmm18, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm12, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm10, zmm11, 0x96           ; C: HI += it
+    vpxorq      zmm7, zmm20, zmm13                  ; C: LO += it
+    vpxorq      zmm10, zmm21, zmm14                 ; C: HI += it
+    vpclmulqdq  zmm11, zmm19, zmm6, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm6, zmm19, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm12, zmm19, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm19, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm8, zmm11, 0x96            ; C: LO += it
+    vpternlogq  zmm23, zmm3, zmm6, 0x96             ; C: HI += it
+    vpxorq      zmm3, zmm22, zmm12                  ; C: LO += it
+    vpxorq      zmm5, zmm23, zmm5                   ; C: HI += it
+    vshufi64x2  zmm6, zmm7, zmm3, 0x44              ; C
+    vshufi64x2  zmm3, zmm7, zmm3, 0xee              ; C
+    vpxorq      zmm3, zmm6, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm10, zmm5, 0x44             ; C
+    vshufi64x2  zmm5, zmm10, zmm5, 0xee             ; C
+    vpxorq      zmm5, zmm6, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm2, zmm3, 0x88              ; C
+    vshufi64x2  zmm2, zmm2, zmm3, 0xdd              ; C
+    vpternlogq  zmm6, zmm2, zmm24, 0x96             ; C
+    vshufi64x2  zmm3, zmm4, zmm5, 0x88              ; C
+    vshufi64x2  zmm2, zmm4, zmm5, 0xdd              ; C
+    vpternlogq  zmm3, zmm2, zmm25, 0x96             ; C
+    vpclmulqdq  zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm4, zmm6, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
+    vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rdx], xmm2                         ; tags: lane 0
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rdx], zmm2, 0x01                 ; tags: lane 1
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rdx], zmm2, 0x02                 ; tags: lane 2
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rdx], zmm2, 0x03                 ; tags: lane 3
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    mov         [rsi + 152], rdx                    ; tags: status
+    mov         [rsi + 232], rdx                    ; tags: status
+    mov         [rsi + 312], rdx                    ; tags: status
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    jmp         .rows_4_group
+.rows_4_after_group:
+.rows_4_no:
     jmp         .next
 .one:
     mov         [rsp + 320], rsi
@@ -6539,42 +8284,41 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rax
     ja          .one_refused
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, rax
     ja          .one_refused
     cmp         r8, 0x0c
     jne         .one_other
-    vmovq       xmm2, [rcx]                         ; IV, bytes 0..7
-    vmovd       xmm3, [rcx + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
-    vporq       xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
+    vmovq       xmm1, [rcx]                         ; IV, bytes 0..7
+    vmovd       xmm2, [rcx + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
+    vporq       xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
     jmp         .one_counter
 .one_other:
-    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
-    vmovdqu64   xmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
-    vpxorq      xmm4, xmm4, xmm4
+    vmovdqu64   xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vpxorq      xmm3, xmm3, xmm3
     mov         rax, r8
     cmp         rax, 0x10
     jb          .one_iv_short
 .one_iv_whole:
-    vmovdqu64   xmm5, [rcx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm2                    ; C
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vmovdqu64   xmm4, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; C
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
     add         rcx, 0x10                           ; the next block
     sub         rax, 0x10
     cmp         rax, 0x10
@@ -6589,270 +8333,12 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_iv_few_longest
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
-    vmovd       xmm5, [rcx]                         ; the first bytes
-    vmovd       xmm6, [rcx + rax - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_under_4:
-    movzx       esi, byte [rcx]                     ; byte 0
-    vmovq       xmm5, rsi
-    mov         esi, 0x00                           ; no byte stays
-    mov         rsi, rax
-    shr         rsi, 0x01
-    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm6, rsi
-    mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
-    movzx       eax, byte [rcx + rax - 1]           ; the last byte
-    vmovq       xmm6, rax
-    mov         eax, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rdx + 112]             ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_longest:
-    vmovq       xmm5, [rcx]                         ; the first bytes
-    vmovq       xmm6, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
-.one_iv_few_done:
-    vpshufb     xmm5, xmm5, xmm2                    ; C_last
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-.one_iv_lengths:
-    shl         r8, 0x03                            ; bits
-    vmovq       xmm5, r8
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm3, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm3, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm2, xmm4, xmm2                    ; J_0
-.one_counter:
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    cmp         rbp, 0x11
-    jae         .one_more
-    vpxorq      xmm3, xmm3, xmm3
-    cmp         rbp, 0x00
-    je          .one_text
-    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rax, rbp
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 0x10
-    jae         .one_padded_longest
-    cmp         rbp, 0x08
-    jb          .one_padded_under_8
-    vmovq       xmm3, [r9]                          ; the first bytes
-    vmovq       xmm4, [r9 + rbp - 8]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_8:
-    cmp         rbp, 0x04
-    jb          .one_padded_under_4
-    vmovd       xmm3, [r9]                          ; the first bytes
-    vmovd       xmm4, [r9 + rbp - 4]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_4:
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm3, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    mov         rcx, rbp
-    shr         rcx, 0x01
-    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
-    vmovq       xmm4, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x01
-    vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [r9 + rbp - 1]            ; the last byte
-    vmovq       xmm4, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x02
-    vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
-    jmp         .one_padded_done
-.one_padded_longest:
-    vmovdqu64   xmm3, [r9]                          ; whole blocks
-.one_padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
-    jmp         .one_text
-.one_more:
-    mov         rax, rbp
-    sub         rax, 0x01
-    and         rax, 0x0f
-    add         rax, 0x01                           ; bytes of the last block
-    mov         r8, rbp
-    sub         r8, rax                             ; bytes before it
-    lea         rcx, [r9 + r8]                      ; the last block
-    vpxorq      xmm3, xmm3, xmm3
-    cmp         r8, 256
-    jb          .one_aad_tail
-.one_aad_groups:
-.one_aad_group:
-    vmovdqu64   zmm4, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vmovdqu64   zmm6, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vmovdqu64   zmm10, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C2·H^3: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm4, [r9]                          ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C1·H^4: HI += it
-    vpternlogq  zmm14, zmm13, zmm4, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm15, zmm10, zmm5, 0x96            ; C1·H^4: HI += it
-    vpxorq      zmm4, zmm14, zmm7                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
-    add         r9, 256                             ; next group
-    sub         r8, 256
-    cmp         r8, 256
-    jae         .one_aad_group
-.one_aad_after_group:
-.one_aad_tail:
-    cmp         r8, 0x00
-    je          .one_aad_absorbed
-    lea         rdx, [r8 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 320]
-    sub         rsi, rdx                            ; H^m
-    cmp         r8, 0x40
-    jae         .one_aad_first
-    vpxorq      xmm8, xmm8, xmm8
-    vpxorq      xmm9, xmm9, xmm9
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_aad_rest
-.one_aad_first:
-    vmovdqu64   zmm4, [r9]                          ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jb          .one_aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-.one_aad_block:
-    vmovdqu64   zmm4, [r9]                          ; C·H^i: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jae         .one_aad_block
-.one_aad_after_block:
-    cmp         r8, 0x00
-    je          .one_aad_reduce
-.one_aad_rest:
-    cmp         r8, 0x30
-    jae         .one_aad_last_longest
-    cmp         r8, 0x20
-    jb          .one_aad_last_under_32
-    vmovdqu64   ymm4, [r9]                          ; whole blocks
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_aad_last_done
-.one_aad_last_under_32:
-    vmovdqu64   xmm4, [r9]                          ; whole blocks
-    jmp         .one_aad_last_done
-.one_aad_last_longest:
-    vmovdqu64   ymm4, [r9]                          ; whole blocks
-    vinserti64x2 zmm4, zmm4, [r9 + 32], 0x02        ; and the third
-.one_aad_last_done:
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
-.one_aad_reduce:
-    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
-.one_aad_absorbed:
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rdx, rax
-    cmp         rax, 0x10
-    jae         .one_aad_padded_longest
-    cmp         rax, 0x08
-    jb          .one_aad_padded_under_8
-    vmovq       xmm4, [rcx]                         ; the first bytes
-    vmovq       xmm5, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_8:
-    cmp         rax, 0x04
-    jb          .one_aad_padded_under_4
     vmovd       xmm4, [rcx]                         ; the first bytes
     vmovd       xmm5, [rcx + rax - 4]               ; the last bytes
     vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
     vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_4:
+    jmp         .one_iv_few_done
+.one_iv_few_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
     vmovq       xmm4, rsi
     mov         esi, 0x00                           ; no byte stays
@@ -6869,41 +8355,298 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
     vpandq      xmm4, xmm4, [rdx + 112]             ; zero-padded
+    jmp         .one_iv_few_done
+.one_iv_few_longest:
+    vmovq       xmm4, [rcx]                         ; the first bytes
+    vmovq       xmm5, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+.one_iv_few_done:
+    vpshufb     xmm4, xmm4, xmm1                    ; C_last
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+.one_iv_lengths:
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm4, r8
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm2, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm2, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm1, xmm3, xmm1                    ; J_0
+.one_counter:
+    vshufi64x2  zmm1, zmm1, zmm1, 0x00              ; J_0 in every lane
+    vpshufb     zmm1, zmm1, zmm0                    ; counter, last word first
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
+    cmp         rbp, 0x11
+    jae         .one_more
+    vpxorq      xmm2, xmm2, xmm2
+    cmp         rbp, 0x00
+    je          .one_text
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rax, rbp
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x10
+    jae         .one_padded_longest
+    cmp         rbp, 0x08
+    jb          .one_padded_under_8
+    vmovq       xmm2, [r9]                          ; the first bytes
+    vmovq       xmm3, [r9 + rbp - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_8:
+    cmp         rbp, 0x04
+    jb          .one_padded_under_4
+    vmovd       xmm2, [r9]                          ; the first bytes
+    vmovd       xmm3, [r9 + rbp - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_4:
+    movzx       ecx, byte [r9]                      ; byte 0
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    mov         rcx, rbp
+    shr         rcx, 0x01
+    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       ecx, byte [r9 + rbp - 1]            ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rax + 112]             ; zero-padded
+    jmp         .one_padded_done
+.one_padded_longest:
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+.one_padded_done:
+    vpshufb     xmm2, xmm2, xmm0                    ; AAD
+    jmp         .one_text
+.one_more:
+    mov         rax, rbp
+    sub         rax, 0x01
+    and         rax, 0x0f
+    add         rax, 0x01                           ; bytes of the last block
+    mov         r8, rbp
+    sub         r8, rax                             ; bytes before it
+    lea         rcx, [r9 + r8]                      ; the last block
+    vpxorq      xmm2, xmm2, xmm2
+    cmp         r8, 256
+    jb          .one_aad_tail
+.one_aad_groups:
+.one_aad_group:
+    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
+    vpclmulqdq  zmm13, zmm3, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm14, zmm3, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm3, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm5, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C4·H^1: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm9, [r9 + 64]                     ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm12, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm3, [r9]                          ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm14, zmm5, zmm11, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm13, zmm12, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm14, zmm9, zmm4, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm13, zmm6                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         r9, 256                             ; next group
+    sub         r8, 256
+    cmp         r8, 256
+    jae         .one_aad_group
+.one_aad_after_group:
+.one_aad_tail:
+    cmp         r8, 0x00
+    je          .one_aad_absorbed
+    lea         rdx, [r8 + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 320]
+    sub         rsi, rdx                            ; H^m
+    cmp         r8, 0x40
+    jae         .one_aad_first
+    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm8, xmm8, xmm8
+    jmp         .one_aad_rest
+.one_aad_first:
+    vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm7, zmm3, zmm5                    ; C·H^m: LO += it
+    vpxorq      zmm8, zmm4, zmm2                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jb          .one_aad_after_block
+.one_aad_block:
+    vmovdqu64   zmm3, [r9]                          ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jae         .one_aad_block
+.one_aad_after_block:
+    cmp         r8, 0x00
+    je          .one_aad_reduce
+.one_aad_rest:
+    cmp         r8, 0x30
+    jae         .one_aad_last_longest
+    cmp         r8, 0x20
+    jb          .one_aad_last_under_32
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .one_aad_last_done
+.one_aad_last_under_32:
+    vmovdqu64   xmm3, [r9]                          ; whole blocks
+    jmp         .one_aad_last_done
+.one_aad_last_longest:
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
+.one_aad_last_done:
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C·H^i: HI += it
+.one_aad_reduce:
+    vpclmulqdq  zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+.one_aad_absorbed:
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rdx, rax
+    cmp         rax, 0x10
+    jae         .one_aad_padded_longest
+    cmp         rax, 0x08
+    jb          .one_aad_padded_under_8
+    vmovq       xmm3, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_8:
+    cmp         rax, 0x04
+    jb          .one_aad_padded_under_4
+    vmovd       xmm3, [rcx]                         ; the first bytes
+    vmovd       xmm4, [rcx + rax - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, rax
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       eax, byte [rcx + rax - 1]           ; the last byte
+    vmovq       xmm4, rax
+    mov         eax, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
     jmp         .one_aad_padded_done
 .one_aad_padded_longest:
-    vmovdqu64   xmm4, [rcx]                         ; whole blocks
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
 .one_aad_padded_done:
-    vpshufb     xmm4, xmm4, xmm0                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .one_text:
     mov         r9, rbx
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm15, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm16, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm17, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm18, [rdi + 992]              ; k_14
-    vpshufb     zmm19, zmm2, zmm0                   ; counter block
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
+    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
+    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm14, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm15, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm17, [rdi + 992]              ; k_14
+    vpshufb     zmm18, zmm1, zmm0                   ; counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm20, rbx
+    vmovq       xmm19, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm21, rbp
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
+    vmovq       xmm20, rbp
+    vpunpcklqdq xmm19, xmm19, xmm20                 ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_alone_more
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
     cmp         r9, 0x01
@@ -6912,508 +8655,507 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm2, zmm19, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpternlogq  xmm19, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm4, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm19, xmm4                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm2, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
+    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpternlogq  xmm18, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpxorq      xmm4, xmm18, xmm3                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm1, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
     jae         .one_alone_from_16
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         short .one_alone_in_1_longest
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm21, [r10]                        ; the first bytes
-    vmovd       xmm22, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rax + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm20, [r10]                        ; the first bytes
+    vmovd       xmm21, [r10 + r9 - 4]               ; the last bytes
+    vpshufb     xmm21, xmm21, [rax + 20]            ; in their places
+    vporq       xmm20, xmm20, xmm21                 ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm21, rcx
+    vmovq       xmm20, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm22, rcx
+    vmovq       xmm21, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm21, xmm21, 0x01
+    vporq       xmm20, xmm20, xmm21
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm22, rcx
+    vmovq       xmm21, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rax + 112]           ; zero-padded
+    vpslldq     xmm21, xmm21, 0x02
+    vporq       xmm20, xmm20, xmm21
+    vpandq      xmm20, xmm20, [rax + 112]           ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm21, [r10]                        ; the first bytes
-    vmovq       xmm22, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rax + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm20, [r10]                        ; the first bytes
+    vmovq       xmm21, [r10 + r9 - 8]               ; the last bytes
+    vpshufb     xmm21, xmm21, [rax + 24]            ; in their places
+    vporq       xmm20, xmm20, xmm21                 ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r11], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r11 + r9 - 4], xmm3                ; the last bytes
+    vmovd       [r11], xmm7                         ; the first bytes
+    vpshufb     xmm2, xmm7, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r11 + r9 - 4], xmm2                ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r11], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm7, 0x00              ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm3, xmm8, [rax + rcx + 16]
-    vpextrb     byte [r11 + rcx], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r11 + r9 - 1], xmm3, 0x00     ; the last bytes
+    vpshufb     xmm2, xmm7, [rax + rcx + 16]
+    vpextrb     byte [r11 + rcx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm7, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r11 + r9 - 1], xmm2, 0x00     ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r11], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r11 + r9 - 8], xmm3, 0x00          ; the last bytes
+    vpextrq     [r11], xmm7, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm7, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r11 + r9 - 8], xmm2, 0x00          ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm21, [r10]                        ; whole blocks
+    vmovdqu64   xmm20, [r10]                        ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm8                         ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm7                         ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .one_alone_from_49
     cmp         r9, 0x21
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm21, [r10]                        ; whole blocks
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm8                         ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm7                         ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm4, xmm8, [rax + r9 + 160]        ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm3               ; written
+    vextracti64x2 xmm2, zmm7, 0x01
+    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm3, xmm7, [rax + r9 + 160]        ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm21, [r10]                        ; whole blocks
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm7                         ; written
+    vextracti64x2 xmm2, zmm7, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm3               ; written
+    vextracti64x2 xmm3, zmm7, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm21, [r10]                        ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm20, [r10]                        ; whole blocks
+    vinserti64x2 zmm20, zmm20, [r10 + 32], 0x02     ; and the third
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [r11], ymm8                         ; written
-    vmovdqu64   [r11 + 32], xmm3                    ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm7, 0x02
+    vmovdqu64   [r11], ymm7                         ; written
+    vmovdqu64   [r11 + 32], xmm2                    ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 128]        ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm3               ; written
+    vextracti64x2 xmm3, zmm7, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm2               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm21, [r10]                        ; whole blocks
+    vmovdqu64   zmm20, [r10]                        ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm22, xmm19, xmm5, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm22, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm3                    ; S: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm4                         ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm21, xmm18, xmm4, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm21, xmm4                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm2                    ; S: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm3                         ; written
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -7430,34 +9172,34 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vinserti64x2 zmm21, zmm21, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm20, [rsi]                        ; whole blocks
+    vinserti64x2 zmm20, zmm20, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm20, [rsi]                        ; whole blocks
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm20, [rsi]                        ; whole blocks
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 32]            ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm21, [rsi]                        ; whole blocks
+    vmovdqu64   zmm20, [rsi]                        ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -7468,384 +9210,384 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpternlogq  xmm23, xmm19, xmm22, 0x96           ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm8, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm5, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm23, xmm6                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm4, zmm18, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm6, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm2, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm8, xmm3                    ; S: HI += it
-    vpandq      zmm3, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 2
+    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  xmm22, xmm18, xmm21, 0x96           ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm5, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm6, zmm4, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm22, xmm5                   ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
+    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm5, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm1, zmm5                   ; AES: last round: the other text
+    vpxorq      xmm1, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm19, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  xmm24, xmm4, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  xmm19, xmm7, xmm8, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm8, zmm5, zmm17                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm24, xmm7                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm2, zmm8, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm18, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm4, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm2, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm8, zmm18, zmm21                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm19, xmm3                   ; S: HI += it
-    vaesenclast zmm11, zmm7, zmm8                   ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
+    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
+    vaesenc     zmm18, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpternlogq  xmm23, xmm3, xmm21, 0x96            ; S: LO += it
+    vaesenc     zmm3, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm6, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpternlogq  xmm18, xmm6, xmm7, 0x96             ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm7, zmm4, zmm16                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm23, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
+    vaesenc     zmm6, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm1, zmm7, zmm17                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm1, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm7, zmm17, zmm20                  ; AES: k_Nr + text
+    vpxorq      xmm1, xmm18, xmm2                   ; S: HI += it
+    vaesenclast zmm10, zmm6, zmm7                   ; AES: last round: the other text
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm24, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm25, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vaesenc     zmm19, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpternlogq  xmm25, xmm4, xmm22, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 4
-    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm8, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm3, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  xmm19, xmm8, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm3, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm9, zmm5, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm25, xmm8                   ; S: LO += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vaesenc     zmm8, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm2, zmm4, zmm18                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm18, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast zmm4, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm4                         ; AES: written
-    vpxorq      zmm2, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
-    vpxorq      zmm2, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm19, xmm3                   ; S: HI += it
-    vpxorq      zmm3, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm8, zmm3                   ; AES: last round: the other text
-    vpandq      zmm3, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm6, [r8 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
-    vpshufb     zmm6, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm6, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm6, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
+    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm21, xmm2, [r8 + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
+    vaesenc     zmm18, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpternlogq  xmm24, xmm3, xmm21, 0x96            ; S: LO += it
+    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 4
+    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm7, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  xmm18, xmm7, xmm8, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm8, zmm4, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm24, xmm7                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
+    vaesenc     zmm7, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm1, zmm3, zmm17                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenclast zmm3, zmm8, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm1, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm1, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vpxorq      xmm1, xmm18, xmm2                   ; S: HI += it
+    vpxorq      zmm2, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm7, zmm2                   ; AES: last round: the other text
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rcx], ymm11                        ; written
-    vmovdqu64   [rcx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm10, 0x02
+    vmovdqu64   [rcx], ymm10                        ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm10, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
-    vmovdqu64   [rcx], ymm11                        ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vmovdqu64   [rcx], ymm10                        ; written
+    vextracti64x2 xmm2, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm10, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
-    vmovdqu64   [rcx], xmm11                        ; written
+    vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm4, xmm11, [rdx + rax + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm10, 0x01
+    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm3, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm11, xmm3                   ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax]             ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vpxorq      xmm3, xmm10, xmm2                   ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
-    vmovdqu64   [rcx], zmm11                        ; written
+    vmovdqu64   [rcx], zmm10                        ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -7855,232 +9597,235 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm23, zmm2, zmm0                   ; AES: counter block
-    vpaddd      zmm24, zmm2, zmm22                  ; AES: 4 blocks ahead
+    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm24, zmm1, zmm21                  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm25, zmm1, zmm22                  ; AES: 8 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpaddd      zmm27, zmm2, zmm20                  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm26, xmm2, [rdi + 688], 0x00      ; A0·K0
+    vpaddd      zmm27, zmm1, zmm19                  ; AES: 12 blocks ahead
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpaddd      zmm2, zmm2, zmm21                   ; AES: the next counters
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm3, [rdi + 304], 0x01      ; A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm28, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
     vpxorq      xmm26, xmm26, xmm28                 ; LO += it
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm29, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
+    vpclmulqdq  xmm29, xmm2, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
+    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
     vpshufd     xmm28, xmm26, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vaesenc     zmm27, zmm27, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
-    vaesenc     zmm3, zmm24, zmm14                  ; AES: round 10
-    vaesenc     zmm24, zmm25, zmm14                 ; AES: round 10
-    vaesenc     zmm25, zmm27, zmm14                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpclmulqdq  xmm26, xmm26, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 13
-    vaesenclast zmm19, zmm19, zmm18                 ; AES: E_K(J_0)
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
+    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
+    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
+    vpternlogq  xmm29, xmm2, xmm28, 0x96            ; + HI
+    vaesenc     zmm2, zmm24, zmm13                  ; AES: round 10
+    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 10
+    vaesenc     zmm25, zmm27, zmm13                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vpclmulqdq  xmm26, xmm26, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
+    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
+    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 13
+    vaesenclast zmm18, zmm18, zmm17                 ; AES: E_K(J_0)
     vpxorq      xmm26, xmm26, xmm29                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm19                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm19, zmm18, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11], zmm19                        ; AES: written
-    vpxorq      zmm19, zmm18, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vmovdqu64   [rsp], xmm18                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11], zmm18                        ; AES: written
+    vpxorq      zmm18, zmm17, [r10 + 64]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm18                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
     sub         r9, 256
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm3, zmm2, zmm0                    ; AES: counter block
-    vpaddd      zmm19, zmm2, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
+    vpaddd      zmm18, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm1, zmm22                  ; AES: 8 blocks ahead
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm2, zmm20                  ; AES: 12 blocks ahead
+    vpaddd      zmm24, zmm1, zmm19                  ; AES: 12 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm2, zmm2, zmm21                   ; AES: the next counters
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
+    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
     vmovdqu64   zmm25, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
     vpshufb     zmm25, zmm25, zmm0                  ; C3·H^2: C
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
     vmovdqu64   zmm27, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
     vpshufb     zmm27, zmm27, zmm0                  ; C4·H^1: C
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
     vpclmulqdq  zmm30, zmm25, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
     vpclmulqdq  zmm28, zmm25, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
     vpclmulqdq  zmm29, zmm27, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
     vpclmulqdq  zmm31, zmm25, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
     vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
     vpclmulqdq  zmm28, zmm27, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
     vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
     vmovdqu64   zmm25, [r11 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
     vpshufb     zmm25, zmm25, zmm0                  ; C2·H^3: C
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
     vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
     vpclmulqdq  zmm29, zmm25, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
     vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
     vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
     vmovdqu64   zmm27, [r11]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
     vpshufb     zmm27, zmm27, zmm0                  ; C1·H^4: C
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
     vpxorq      zmm26, zmm27, zmm26                 ; C1·H^4: A = X + C
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
     vpclmulqdq  zmm27, zmm25, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
     vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
     vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
     vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vpxorq      zmm28, zmm18, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
+    vpxorq      zmm28, zmm17, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm28                   ; AES: last round: the other text
     vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: HI += it
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 64]             ; AES: k_Nr + text
+    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
     vpclmulqdq  zmm25, zmm26, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm30, zmm25                  ; C1·H^4: LO += it
-    vpxorq      zmm19, zmm18, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
+    vaesenclast zmm2, zmm18, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm30, zmm25                  ; C1·H^4: LO += it
+    vpxorq      zmm18, zmm17, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
     vpclmulqdq  zmm23, zmm26, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vmovdqu64   [r11 + 384], zmm19                  ; AES: written
-    vpxorq      zmm19, zmm18, [r10 + 192]           ; AES: k_Nr + text
-    vpshufd     zmm25, zmm3, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 448], zmm19                  ; AES: written
+    vmovdqu64   [r11 + 384], zmm18                  ; AES: written
+    vpxorq      zmm18, zmm17, [r10 + 192]           ; AES: k_Nr + text
+    vpshufd     zmm25, zmm2, 0x4e                   ; reduce: (LO1, LO0)
+    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 448], zmm18                  ; AES: written
     vpternlogq  zmm31, zmm23, zmm25, 0x96           ; reduce: + HI
-    vpclmulqdq  zmm3, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm19, zmm3, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm19                   ; reduce: add up the lanes
-    vextracti64x2 xmm19, ymm3, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm19                  ; reduce: add up the lanes
+    vpclmulqdq  zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm18, zmm2, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm18                   ; reduce: add up the lanes
+    vextracti64x2 xmm18, ymm2, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm26, xmm2, xmm18                  ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -8089,10 +9834,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm3, rbx
+    vmovq       xmm2, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm19, rbp
-    vpunpcklqdq xmm3, xmm3, xmm19                   ; bits of both lengths, bytes reversed
+    vmovq       xmm18, rbp
+    vpunpcklqdq xmm2, xmm2, xmm18                   ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -8106,71 +9851,71 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm19, [rsi]                        ; whole blocks
-    vinserti64x2 zmm19, zmm19, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm19, zmm19, xmm21, 0x03          ; with them
+    vmovdqu64   ymm18, [rsi]                        ; whole blocks
+    vinserti64x2 zmm18, zmm18, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm18, xmm20, 0x03          ; with them
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm19, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm19, zmm19, xmm21, 0x02          ; with them
+    vmovdqu64   ymm18, [rsi]                        ; whole blocks
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm18, xmm20, 0x02          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm19, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm19, ymm19, xmm21, 0x01          ; with them
+    vmovdqu64   xmm18, [rsi]                        ; whole blocks
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm18, ymm18, xmm20, 0x01          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm19, [rsi]                        ; whole blocks
+    vmovdqu64   xmm18, [rsi]                        ; whole blocks
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm19, [rsi]                        ; the first bytes
-    vmovq       xmm21, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm21, xmm21, [rcx + 24]            ; in their places
-    vporq       xmm19, xmm19, xmm21                 ; zero-padded
+    vmovq       xmm18, [rsi]                        ; the first bytes
+    vmovq       xmm20, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm20, xmm20, [rcx + 24]            ; in their places
+    vporq       xmm18, xmm18, xmm20                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm19, [rsi]                        ; the first bytes
-    vmovd       xmm21, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm21, xmm21, [rcx + 20]            ; in their places
-    vporq       xmm19, xmm19, xmm21                 ; zero-padded
+    vmovd       xmm18, [rsi]                        ; the first bytes
+    vmovd       xmm20, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm20, xmm20, [rcx + 20]            ; in their places
+    vporq       xmm18, xmm18, xmm20                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm19, r8
+    vmovq       xmm18, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm21, r8
+    vmovq       xmm20, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm19, xmm19, xmm21
+    vpslldq     xmm20, xmm20, 0x01
+    vporq       xmm18, xmm18, xmm20
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm21, rsi
+    vmovq       xmm20, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm19, xmm19, xmm21
-    vpandq      xmm19, xmm19, [rcx + 112]           ; zero-padded
+    vpslldq     xmm20, xmm20, 0x02
+    vporq       xmm18, xmm18, xmm20
+    vpandq      xmm18, xmm18, [rcx + 112]           ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm19, [rsi]                        ; whole blocks
+    vmovdqu64   zmm18, [rsi]                        ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -8180,543 +9925,540 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_over_2
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vmovdqu64   zmm20, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
-    vmovdqu64   zmm21, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^1: C
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm22, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm21, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C2·H^3: LO += it
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm21, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
-    vmovdqu64   zmm5, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^4: C
-    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpternlogq  zmm23, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm4, zmm22, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm7, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm6, zmm18, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm2, xmm3                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm11, zmm7, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, zmm23                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   zmm19, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
+    vmovdqu64   zmm20, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm0                  ; C4·H^1: C
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C2·H^3: LO += it
+    vpclmulqdq  zmm22, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpternlogq  zmm22, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm3, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^3: C
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm20, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vmovdqu64   zmm4, [r11]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
+    vpxorq      zmm4, zmm4, zmm26                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm21, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpternlogq  zmm22, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm3, zmm21, zmm3                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm6, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm1, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      zmm5, zmm17, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; lengths: HI += it
+    vpclmulqdq  zmm2, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm10, zmm6, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, zmm22                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm26, xmm2, xmm3                   ; reduce: add up the lanes
+    vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_1:
-    vmovdqu64   zmm20, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm21, zmm2, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
-    vpaddd      zmm2, zmm2, zmm22                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm22, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^1: C
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm22, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm24, zmm23, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm21, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm20, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpternlogq  zmm23, zmm5, zmm20, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vmovdqu64   zmm5, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpternlogq  zmm23, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpxorq      zmm7, zmm24, zmm5                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm2, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm3, zmm18, [r10]                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      zmm4, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm18, zmm19                  ; AES: k_Nr + text
-    vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
-    vaesenclast zmm11, zmm8, zmm7                   ; AES: last round: the other text
-    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm4, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm4, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
+    vmovdqu64   zmm19, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
+    vpaddd      zmm1, zmm1, zmm21                   ; AES: 4 blocks ahead
+    vmovdqu64   zmm21, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^1: C
+    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm22, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm3, zmm21, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpternlogq  zmm23, zmm22, zmm3, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  zmm22, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm20, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vpclmulqdq  zmm19, zmm21, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpternlogq  zmm22, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vmovdqu64   zmm5, [r11]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^4: C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^4: A = X + C
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpternlogq  zmm22, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpxorq      zmm6, zmm23, zmm4                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm1, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
+    vpxorq      xmm1, xmm5, xmm1                    ; lengths: HI += it
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      zmm3, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm5, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm6, zmm17, zmm18                  ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
+    vaesenclast zmm10, zmm7, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm26, xmm3, xmm5                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm22, zmm2, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^2: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm20, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vmovdqu64   zmm23, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^1: C
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm23, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpternlogq  zmm25, zmm24, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm22, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm21, zmm23, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vmovdqu64   zmm6, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpternlogq  zmm25, zmm7, zmm20, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^4: A = X + C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpternlogq  zmm22, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm6, zmm25, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm7, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm9, zmm2, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm3, zmm18, [r10]                  ; AES: k_Nr + text
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      zmm6, zmm6, zmm22                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r11 + 320], zmm4                   ; AES: written
-    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm18, zmm19                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm9, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm6, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpaddd      zmm1, zmm1, zmm22                   ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm23, zmm0                  ; C4·H^1: C
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm3, zmm22, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vpternlogq  zmm24, zmm23, zmm3, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm20, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpternlogq  zmm21, zmm19, zmm20, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vmovdqu64   zmm5, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpternlogq  zmm24, zmm6, zmm19, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpxorq      zmm5, zmm24, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vpshufd     zmm7, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm6, zmm4, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm8, zmm1, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
+    vpxorq      xmm1, xmm7, xmm1                    ; lengths: HI += it
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      zmm5, zmm5, zmm21                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
+    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
+    vpxorq      zmm6, zmm17, zmm18                  ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm8, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm26, xmm5, xmm7                   ; reduce: add up the lanes
+    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm21, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm23, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm22, zmm2, zmm22                  ; AES: 4 blocks ahead
+    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
     vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm1, zmm22                  ; AES: 8 blocks ahead
+    vmovdqu64   zmm24, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm25, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm2, zmm2, zmm20                   ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm25, zmm0                  ; C4·H^1: C
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm27, zmm25, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 1
+    vpaddd      zmm1, zmm1, zmm19                   ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm24, zmm0                  ; C4·H^1: C
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm25, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm3, zmm19, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpternlogq  zmm25, zmm24, zmm3, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
     vpclmulqdq  zmm24, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm23, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpternlogq  zmm24, zmm5, zmm23, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm21, zmm7                   ; AES: round 3
-    vmovdqu64   zmm6, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpternlogq  zmm27, zmm7, zmm22, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm24, zmm7, zmm20, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^4: A = X + C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm7, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpternlogq  zmm24, zmm6, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm6, zmm27, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpshufd     zmm9, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm9, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm10, zmm2, zmm17                  ; AES: round 13
-    vpxorq      zmm11, zmm18, [r10]                 ; AES: k_Nr + text
-    vpxorq      xmm2, xmm9, xmm3                    ; lengths: HI += it
-    vaesenclast zmm3, zmm7, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm6, zmm6, zmm24                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm4                   ; AES: written
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm9, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 384], zmm7                   ; AES: written
-    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm9, zmm18, zmm19                  ; AES: k_Nr + text
-    vaesenclast zmm11, zmm10, zmm9                  ; AES: last round: the other text
-    vpxorq      xmm26, xmm6, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm11, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r8 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  zmm4, zmm23, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm22, zmm19, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpternlogq  zmm24, zmm4, zmm22, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm20, zmm6                   ; AES: round 3
+    vmovdqu64   zmm5, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm21, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpternlogq  zmm25, zmm6, zmm21, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 5
+    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpternlogq  zmm24, zmm6, zmm19, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
+    vpternlogq  zmm24, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpxorq      zmm5, zmm25, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpshufd     zmm8, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 11
+    vpternlogq  zmm24, zmm6, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vaesenc     zmm6, zmm4, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm9, zmm1, zmm16                   ; AES: round 13
+    vpxorq      zmm10, zmm17, [r10]                 ; AES: k_Nr + text
+    vpxorq      xmm1, xmm8, xmm2                    ; lengths: HI += it
+    vaesenclast zmm2, zmm6, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm5, zmm24                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
+    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm6, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm6                   ; AES: written
+    vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm17, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm9, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm26, xmm5, xmm7                   ; reduce: add up the lanes
+    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rcx + 256], ymm11                  ; written
-    vmovdqu64   [rcx + 288], xmm3                   ; written
+    vextracti64x2 xmm2, zmm10, 0x02
+    vmovdqu64   [rcx + 256], ymm10                  ; written
+    vmovdqu64   [rcx + 288], xmm2                   ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm3             ; written
+    vextracti64x2 xmm3, zmm10, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax + 240], xmm2             ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx + 256], ymm11                  ; written
-    vextracti64x2 xmm3, zmm11, 0x01
+    vmovdqu64   [rcx + 256], ymm10                  ; written
+    vextracti64x2 xmm2, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm11, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm3             ; written
+    vextracti64x2 xmm3, zmm10, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax + 240], xmm2             ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx + 256], xmm11                  ; written
+    vmovdqu64   [rcx + 256], xmm10                  ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm11, 0x01
-    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm4, xmm11, [rdx + rax + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm3             ; written
+    vextracti64x2 xmm2, zmm10, 0x01
+    vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax + 240], xmm2             ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx + 256], xmm11                  ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rcx + 256], xmm10                  ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_16:
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx + 256], xmm11, 0x00            ; the first bytes
-    vpshufb     xmm3, xmm11, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax + 248], xmm3, 0x00       ; the last bytes
+    vpextrq     [rcx + 256], xmm10, 0x00            ; the first bytes
+    vpshufb     xmm2, xmm10, [rdx + rax + 8]        ; the last bytes
+    vpextrq     [rcx + rax + 248], xmm2, 0x00       ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx + 256], xmm11                  ; the first bytes
-    vpshufb     xmm3, xmm11, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax + 252], xmm3             ; the last bytes
+    vmovd       [rcx + 256], xmm10                  ; the first bytes
+    vpshufb     xmm2, xmm10, [rdx + rax + 12]       ; the last bytes
+    vmovd       [rcx + rax + 252], xmm2             ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx + 256], xmm11, 0x00       ; the first bytes
+    vpextrb     byte [rcx + 256], xmm10, 0x00       ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm3, xmm11, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi + 256], xmm3, 0x00  ; byte n >> 1
-    vpshufb     xmm3, xmm11, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax + 255], xmm3, 0x00  ; the last bytes
+    vpshufb     xmm2, xmm10, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi + 256], xmm2, 0x00  ; byte n >> 1
+    vpshufb     xmm2, xmm10, [rdx + rax + 15]       ; the last bytes
+    vpextrb     byte [rcx + rax + 255], xmm2, 0x00  ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx + 256], zmm11                  ; written
+    vmovdqu64   [rcx + 256], zmm10                  ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -8730,6 +10472,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx], xmm0                         ; tag
     mov         ecx, 0x00
     mov         [rax + 72], rcx                     ; status
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_end
 .one_refused:
     mov         rax, [rsp + 320]
@@ -8753,7 +10496,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 ; void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count)
 ;   open each of count messages
 ;   stack 536 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
-;   secrets may remain in xmm2-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
+;   secrets may remain in xmm1-31, r8 r9 r10 r11 rcx rdx k2 k3, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x16_alike_open_many:function (gcm256_avx512_k_clmul1_x16_alike_open_many.end - gcm256_avx512_k_clmul1_x16_alike_open_many)
 align 32
 gcm256_avx512_k_clmul1_x16_alike_open_many:
@@ -8764,17 +10507,18 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         [rsp + 384], rdx
 .next:
     vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
     mov         rax, [rsp + 384]
     cmp         rax, 0x00
     je          .done
     mov         rax, [rsp + 384]
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
     mov         rcx, [rsi + 48]                     ; aad_len
     mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .one
     mov         rdx, [rsi + 64]                     ; tag_len
@@ -8831,47 +10575,43 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one
     mov         rdx, rax
     sub         rdx, 0x01
-    cmp         rdx, 0x40
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 256
     jae         .one
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x81
+    jae         .from_129
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x41
+    jae         .from_65
     cmp         rax, 0x11
-    jae         .alike
-.block:
+    jae         .from_17
     mov         rdx, rax
     add         rdx, 0x0f
     and         rdx, -16                            ; 16·m
     mov         r8, rdi
     sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm2, [r8 + 304]
-    vbroadcasti64x2 zmm3, [r8 + 688]
-    vbroadcasti64x2 zmm4, [r8 + 288]
-    vbroadcasti64x2 zmm5, [r8 + 672]
-    vbroadcasti64x2 zmm6, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm7, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm8, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm9, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm10, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm11, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm12, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm13, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm14, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm15, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm16, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm1, [r8 + 304]
+    vbroadcasti64x2 zmm2, [r8 + 688]
+    vbroadcasti64x2 zmm3, [r8 + 288]
+    vbroadcasti64x2 zmm4, [r8 + 672]
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
     mov         edx, 4095
     kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm17, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
+    vpxorq      zmm16, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
     jmp         .block_first
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block_group:
@@ -8931,6 +10671,22 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rdx, rcx
     jne         .block_no
 .block_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
+    vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
+    vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
+    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+.block_read:
     mov         rdx, -1
     bzhi        rdx, rdx, rax
     kmovq       k2, rdx
@@ -8947,28 +10703,28 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
     vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
     vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
-    vpxorq      zmm19, zmm18, zmm17                 ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm6                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 10
+    vpxorq      zmm19, zmm18, zmm16                 ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 10
     vbroadcasti64x2 zmm20, [rdi + 944]              ; AES: k_11
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 11
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 11
@@ -9005,93 +10761,86 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES: C, zero-padded
     vaesenclast zmm19, zmm19, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, -1                             ; AAD, lengths
-    bzhi        rdx, rdx, rcx                       ; AAD, lengths
-    kmovq       k2, rdx                             ; AAD, lengths
-    mov         rdx, [rsi + 8]                      ; AAD, lengths: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 88]                     ; AAD, lengths: aad
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 168]                    ; AAD, lengths: aad
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 248]                    ; AAD, lengths: aad
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AAD, lengths
-    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD, lengths
-    vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AAD, lengths
-    vpshufb     zmm20, zmm20, zmm0                  ; AAD, lengths: S
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    vmovq       xmm20, rdx                          ; AAD, lengths
     mov         rdx, rcx
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm22, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm24, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm22, xmm22, xmm24                 ; AAD, lengths: LO += it
-    vpxorq      xmm21, xmm23, xmm21                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm24, zmm22, zmm22, 0x00           ; AAD, lengths
-    vshufi64x2  zmm25, zmm21, zmm21, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm21, zmm20, zmm5, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm22, zmm20, zmm5, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm23, zmm20, zmm4, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm20, zmm20, zmm4, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm24, zmm21, zmm23, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm25, zmm22, zmm20, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm20, zmm18, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm18, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm18, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm2, 0x11            ; C: A1·B1
-    vpternlogq  zmm24, zmm20, zmm22, 0x96           ; C: LO += it
-    vpternlogq  zmm25, zmm21, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm18, zmm24, zmm1, 0x10            ; tags: LO0·Q'
-    vpshufd     zmm20, zmm24, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm20, zmm25, zmm18, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm18, zmm20, zmm0                  ; tags: as in memory
-    vpxorq      zmm18, zmm18, zmm19                 ; tags: tags
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
+    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
+    vpclmulqdq  zmm17, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
+    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
 .block_tags:
     mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm20, [rdx]                        ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm21, [rdx]                        ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm22, [rdx]                        ; tags
-    vinserti64x2 ymm19, ymm19, xmm20, 0x01          ; tags
-    vinserti64x2 ymm20, ymm21, xmm22, 0x01          ; tags
-    vshufi64x2  zmm19, zmm19, zmm20, 0x44           ; tags: given tags
-    vpxorq      zmm18, zmm18, zmm19                 ; tags: differences
-    vpshufd     zmm19, zmm18, 0x4e                  ; tags
-    vporq       zmm18, zmm18, zmm19                 ; tags: all differences
+    vmovdqu64   xmm18, [rdx]                        ; tags: given
+    vpxorq      xmm18, xmm17, xmm18                 ; tags: differences
+    vpshufd     xmm19, xmm18, 0x4e                  ; tags
+    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
     vmovq       rdx, xmm18                          ; tags
-    vextracti64x2 xmm19, zmm18, 0x01                ; tags
-    vmovq       r8, xmm19                           ; tags
-    vextracti64x2 xmm19, zmm18, 0x02                ; tags
-    vmovq       r9, xmm19                           ; tags
-    vextracti64x2 xmm18, zmm18, 0x03                ; tags
-    vmovq       r10, xmm18                          ; tags
-    mov         r11d, 0x00                          ; tags
-    mov         [rsi + 72], r11                     ; tags: status
-    mov         [rsi + 152], r11                    ; tags: status
-    mov         [rsi + 232], r11                    ; tags: status
-    mov         [rsi + 312], r11                    ; tags: status
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
-    jne         .block_wrong_0
+    jne         .block_wrong_0                      ; tags
 .block_judged_0:
-    cmp         r8, 0x00
-    jne         .block_wrong_1
+    vextracti64x2 xmm18, zmm17, 0x01                ; tags
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu64   xmm19, [rdx]                        ; tags: given
+    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
+    vpshufd     xmm19, xmm18, 0x4e                  ; tags
+    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 152], rdx                    ; tags: status
+    vmovq       rdx, xmm18                          ; tags
+    cmp         rdx, 0x00
+    jne         .block_wrong_1                      ; tags
 .block_judged_1:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    jne         .block_wrong_2
+    vextracti64x2 xmm18, zmm17, 0x02                ; tags
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vmovdqu64   xmm19, [rdx]                        ; tags: given
+    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
+    vpshufd     xmm19, xmm18, 0x4e                  ; tags
+    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 232], rdx                    ; tags: status
+    vmovq       rdx, xmm18                          ; tags
+    cmp         rdx, 0x00
+    jne         .block_wrong_2                      ; tags
 .block_judged_2:
-    cmp         r10, 0x00
-    jne         .block_wrong_3
+    vextracti64x2 xmm17, zmm17, 0x03                ; tags
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vmovdqu64   xmm18, [rdx]                        ; tags: given
+    vpxorq      xmm17, xmm17, xmm18                 ; tags: differences
+    vpshufd     xmm18, xmm17, 0x4e                  ; tags
+    vporq       xmm17, xmm17, xmm18                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 312], rdx                    ; tags: status
+    vmovq       rdx, xmm17                          ; tags
+    cmp         rdx, 0x00
+    jne         .block_wrong_3                      ; tags
 .block_judged_3:
     add         rsi, 320                            ; the next group
     mov         rdx, [rsp + 384]
@@ -9099,72 +10848,71 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         [rsp + 384], rdx
     jmp         .block_group
 .block_wrong_0:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm18, xmm18, xmm18
     mov         rdx, [rsi + 24]                     ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 72], rdx                     ; status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_0
 .block_wrong_1:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm18, xmm18, xmm18
     mov         rdx, [rsi + 104]                    ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 152], rdx                    ; status
     jmp         .block_judged_1
 .block_wrong_2:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm18, xmm18, xmm18
     mov         rdx, [rsi + 184]                    ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 232], rdx                    ; status
     jmp         .block_judged_2
 .block_wrong_3:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    vpxorq      xmm18, xmm18, xmm18
+    vpxorq      xmm17, xmm17, xmm17
     mov         rdx, [rsi + 264]                    ; out
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
+    vmovdqu8    [rdx]{k2}, zmm17                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 312], rdx                    ; status
     jmp         .block_judged_3
 .block_after_group:
 .block_no:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
-.alike:
+.from_17:
     mov         rdx, rax
     add         rdx, 0x0f
     and         rdx, -16                            ; 16·m
     mov         r8, rdi
     sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm2, [r8 + 304]
-    vmovdqu64   zmm3, [r8 + 688]
-    vbroadcasti64x2 zmm4, [r8 + 288]
-    vbroadcasti64x2 zmm5, [r8 + 672]
-    vbroadcasti64x2 zmm6, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm7, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm8, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm9, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm10, [rdi + 832]              ; k_4
-    vbroadcasti64x2 zmm11, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm12, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm13, [rdi + 880]              ; k_7
+    vmovdqu64   zmm1, [r8 + 304]
+    vmovdqu64   zmm2, [r8 + 688]
+    vbroadcasti64x2 zmm3, [r8 + 288]
+    vbroadcasti64x2 zmm4, [r8 + 672]
+    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
     mov         edx, 4095
     kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm14, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+    vpxorq      zmm13, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
     jmp         .alike_first
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -9235,6 +10983,22 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rdx, rcx
     jne         .alike_no
 .alike_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
+    vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
+    vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
+    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
+.alike_read:
     mov         rdx, -1
     bzhi        rdx, rdx, rax
     kmovq       k2, rdx
@@ -9255,46 +11019,46 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
     vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
     vshufi64x2  zmm15, zmm15, zmm20, 0x44           ; AES: IV || 0
-    vpxorq      zmm15, zmm15, zmm14                 ; AES: J_0 + k_0
-    vpxorq      zmm16, zmm16, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm17, zmm17, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm18, zmm18, zmm6                  ; AES: IV || j, + k_0
-    vpxorq      zmm19, zmm19, zmm6                  ; AES: IV || j, + k_0
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 7
+    vpxorq      zmm15, zmm15, zmm13                 ; AES: J_0 + k_0
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: IV || j, + k_0
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
     vbroadcasti64x2 zmm20, [rdi + 896]              ; AES: k_8
     vaesenc     zmm15, zmm15, zmm20                 ; AES: round 8
     vaesenc     zmm16, zmm16, zmm20                 ; AES: round 8
@@ -9361,128 +11125,121 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpshufb     zmm18{k3}{z}, zmm23, zmm0           ; AES: C, zero-padded
     vpshufb     zmm19{k3}{z}, zmm24, zmm0           ; AES: C, zero-padded
     vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, -1                             ; AAD, lengths
-    bzhi        rdx, rdx, rcx                       ; AAD, lengths
-    kmovq       k2, rdx                             ; AAD, lengths
-    mov         rdx, [rsi + 8]                      ; AAD, lengths: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 88]                     ; AAD, lengths: aad
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 168]                    ; AAD, lengths: aad
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    mov         rdx, [rsi + 248]                    ; AAD, lengths: aad
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AAD, lengths: aad
-    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AAD, lengths
-    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD, lengths
-    vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AAD, lengths
-    vpshufb     zmm20, zmm20, zmm0                  ; AAD, lengths: S
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    vmovq       xmm20, rdx                          ; AAD, lengths
     mov         rdx, rcx
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm22, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm24, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm22, xmm22, xmm24                 ; AAD, lengths: LO += it
-    vpxorq      xmm21, xmm23, xmm21                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm24, zmm22, zmm22, 0x00           ; AAD, lengths
-    vshufi64x2  zmm25, zmm21, zmm21, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm21, zmm20, zmm5, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm22, zmm20, zmm5, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm23, zmm20, zmm4, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm20, zmm20, zmm4, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm24, zmm21, zmm23, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm25, zmm22, zmm20, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm20, zmm16, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm16, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm16, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm16, zmm16, zmm2, 0x11            ; C: A1·B1
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
+    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
+    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
     vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm16, zmm21, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm21, zmm17, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm23, zmm17, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm21, zmm21, zmm23                 ; C: LO += it
-    vpxorq      zmm17, zmm22, zmm17                 ; C: HI += it
-    vshufi64x2  zmm22, zmm20, zmm21, 0x44           ; C
-    vshufi64x2  zmm20, zmm20, zmm21, 0xee           ; C
-    vpxorq      zmm20, zmm22, zmm20                 ; C: add up lanes
-    vshufi64x2  zmm21, zmm16, zmm17, 0x44           ; C
+    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
+    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
+    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
+    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
+    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
     vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm21, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm18, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm18, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm22                 ; C: LO += it
-    vpxorq      zmm18, zmm21, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm21, zmm19, zmm3, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm22, zmm19, zmm3, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm23, zmm19, zmm2, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm19, zmm19, zmm2, 0x11            ; C: A1·B1
-    vpxorq      zmm21, zmm21, zmm23                 ; C: LO += it
-    vpxorq      zmm19, zmm22, zmm19                 ; C: HI += it
-    vshufi64x2  zmm22, zmm17, zmm21, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm21, 0xee           ; C
-    vpxorq      zmm17, zmm22, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm21, zmm18, zmm19, 0x44           ; C
+    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
+    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
+    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
+    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
+    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
+    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
+    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
+    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
+    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
     vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm21, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm20, zmm17, 0x88           ; C
-    vshufi64x2  zmm17, zmm20, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm17, zmm24, 0x96           ; C
+    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
+    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
+    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
+    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
     vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm16, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm16, zmm25, 0x96           ; C
-    vpclmulqdq  zmm16, zmm19, zmm1, 0x10            ; tags: LO0·Q'
-    vpshufd     zmm18, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm17, zmm16, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm16, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm15, zmm16, zmm15                 ; tags: tags
+    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
+    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
+    vpclmulqdq  zmm14, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
+    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
 .alike_tags:
     mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm16, [rdx]                        ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm17, [rdx]                        ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm18, [rdx]                        ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags
-    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; tags
-    vinserti64x2 ymm17, ymm18, xmm19, 0x01          ; tags
-    vshufi64x2  zmm16, zmm16, zmm17, 0x44           ; tags: given tags
-    vpxorq      zmm15, zmm15, zmm16                 ; tags: differences
-    vpshufd     zmm16, zmm15, 0x4e                  ; tags
-    vporq       zmm15, zmm15, zmm16                 ; tags: all differences
+    vmovdqu64   xmm15, [rdx]                        ; tags: given
+    vpxorq      xmm15, xmm14, xmm15                 ; tags: differences
+    vpshufd     xmm16, xmm15, 0x4e                  ; tags
+    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
     vmovq       rdx, xmm15                          ; tags
-    vextracti64x2 xmm16, zmm15, 0x01                ; tags
-    vmovq       r8, xmm16                           ; tags
-    vextracti64x2 xmm16, zmm15, 0x02                ; tags
-    vmovq       r9, xmm16                           ; tags
-    vextracti64x2 xmm15, zmm15, 0x03                ; tags
-    vmovq       r10, xmm15                          ; tags
-    mov         r11d, 0x00                          ; tags
-    mov         [rsi + 72], r11                     ; tags: status
-    mov         [rsi + 152], r11                    ; tags: status
-    mov         [rsi + 232], r11                    ; tags: status
-    mov         [rsi + 312], r11                    ; tags: status
     cmp         rdx, 0x00
-    jne         .alike_wrong_0
+    jne         .alike_wrong_0                      ; tags
 .alike_judged_0:
-    cmp         r8, 0x00
-    jne         .alike_wrong_1
+    vextracti64x2 xmm15, zmm14, 0x01                ; tags
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu64   xmm16, [rdx]                        ; tags: given
+    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
+    vpshufd     xmm16, xmm15, 0x4e                  ; tags
+    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 152], rdx                    ; tags: status
+    vmovq       rdx, xmm15                          ; tags
+    cmp         rdx, 0x00
+    jne         .alike_wrong_1                      ; tags
 .alike_judged_1:
-    cmp         r9, 0x00
-    jne         .alike_wrong_2
+    vextracti64x2 xmm15, zmm14, 0x02                ; tags
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vmovdqu64   xmm16, [rdx]                        ; tags: given
+    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
+    vpshufd     xmm16, xmm15, 0x4e                  ; tags
+    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 232], rdx                    ; tags: status
+    vmovq       rdx, xmm15                          ; tags
+    cmp         rdx, 0x00
+    jne         .alike_wrong_2                      ; tags
 .alike_judged_2:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    jne         .alike_wrong_3
+    vextracti64x2 xmm14, zmm14, 0x03                ; tags
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vmovdqu64   xmm15, [rdx]                        ; tags: given
+    vpxorq      xmm14, xmm14, xmm15                 ; tags: differences
+    vpshufd     xmm15, xmm14, 0x4e                  ; tags
+    vporq       xmm14, xmm14, xmm15                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 312], rdx                    ; tags: status
+    vmovq       rdx, xmm14                          ; tags
+    cmp         rdx, 0x00
+    jne         .alike_wrong_3                      ; tags
 .alike_judged_3:
     add         rsi, 320                            ; the next group
     mov         rdx, [rsp + 384]
@@ -9490,47 +11247,2035 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         [rsp + 384], rdx
     jmp         .alike_group
 .alike_wrong_0:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm15, xmm15, xmm15
     mov         rdx, [rsi + 24]                     ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 72], rdx                     ; status
     jmp         .alike_judged_0
 .alike_wrong_1:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm15, xmm15, xmm15
     mov         rdx, [rsi + 104]                    ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 152], rdx                    ; status
     jmp         .alike_judged_1
 .alike_wrong_2:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
     vpxorq      xmm15, xmm15, xmm15
     mov         rdx, [rsi + 184]                    ; out
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
     vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 232], rdx                    ; status
     jmp         .alike_judged_2
 .alike_wrong_3:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    vpxorq      xmm15, xmm15, xmm15
+    vpxorq      xmm14, xmm14, xmm14
     mov         rdx, [rsi + 264]                    ; out
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
+    mov         r8, -1
+    bzhi        r8, r8, rax
+    kmovq       k2, r8
+    vmovdqu8    [rdx]{k2}, zmm14                    ; zeros
     mov         edx, 0x01
     mov         [rsi + 312], rdx                    ; status
     jmp         .alike_judged_3
 .alike_after_group:
 .alike_no:
+    jmp         .next
+.from_65:
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm6, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
+    vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
+    vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    jmp         .rows_2_first
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.rows_2_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_2_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jne         .rows_2_no
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_2_no
+    mov         rdx, [rsi + 120]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 224]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_2_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_2_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_2_no
+    mov         rdx, [rsi + 304]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_2_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_2_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_2_no
+.rows_2_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
+    vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
+    vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
+    vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
+.rows_2_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
+    vpxorq      zmm11, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm13, zmm16, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm14, zmm17, zmm11                 ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm11, zmm18, zmm11                 ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm15, ymm15, xmm16, 0x01          ; AES, row 1
+    vinserti64x2 ymm16, ymm17, xmm18, 0x01          ; AES, row 1
+    vshufi64x2  zmm15, zmm15, zmm16, 0x44           ; AES, row 1
+    vmovdqa64   zmm16, zmm1
+    vpternlogq  zmm16, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vaesenc     zmm15, zmm16, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm12, zmm12, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm13, zmm13, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm11, zmm11, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm12, zmm12, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm13, zmm13, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm11, zmm11, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm12, zmm12, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm13, zmm13, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm11, zmm11, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm12, zmm12, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm13, zmm13, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm11, zmm11, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm12, zmm12, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm13, zmm13, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm14, zmm14, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm11, zmm11, zmm6                  ; AES, row 1: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm12, zmm12, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm13, zmm13, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm14, zmm14, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm11, zmm11, zmm7                  ; AES, row 1: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm12, zmm12, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm13, zmm13, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm14, zmm14, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm11, zmm11, zmm8                  ; AES, row 1: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm13, zmm13, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm14, zmm14, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm11, zmm11, zmm9                  ; AES, row 1: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 1: k_9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 1: k_11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 1: k_12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 1: k_13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 1: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm18                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
+    vpshufb     zmm12, zmm17, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm18                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
+    vpshufb     zmm13, zmm17, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm18                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
+    vpshufb     zmm14, zmm17, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
+    vpshufb     zmm11, zmm17, zmm0                  ; AES, row 1: C
+.rows_2_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 2
+    and         rdx, -16                            ; AES, row 2: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 2: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         r9, -1                              ; AES, row 2
+    mov         r10, rax
+    sub         r10, 0x40                           ; AES, row 2
+    bzhi        r9, r9, r10                         ; AES, row 2
+    kmovq       k2, r9                              ; AES, row 2
+    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
+    mov         rdx, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
+    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 2: IV || j, + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm17, zmm17, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm18, zmm18, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm19, zmm19, zmm6                  ; AES, row 2: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm17, zmm17, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm18, zmm18, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm19, zmm19, zmm7                  ; AES, row 2: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm17, zmm17, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm18, zmm18, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm19, zmm19, zmm8                  ; AES, row 2: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm17, zmm17, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm18, zmm18, zmm9                  ; AES, row 2: round 8
+    vaesenc     zmm19, zmm19, zmm9                  ; AES, row 2: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r9, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm22                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
+    vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r9, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm22                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
+    vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r9, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm22                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
+    vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r9, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
+    vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
+    vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
+.rows_2_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
+    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm12, zmm12, zmm10, 0x11           ; C: A1·B1
+    vpclmulqdq  zmm30, zmm13, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
+    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm12, zmm26, 0x96           ; C: HI += it
+    vpxorq      zmm12, zmm28, zmm27                 ; C: LO += it
+    vpxorq      zmm16, zmm29, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm21, zmm17, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm22, zmm17, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm23, zmm17, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm13, zmm17, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm10, zmm22, 0x96           ; C: HI += it
+    vpxorq      zmm10, zmm30, zmm23                 ; C: LO += it
+    vpxorq      zmm13, zmm31, zmm13                 ; C: HI += it
+    vshufi64x2  zmm17, zmm12, zmm10, 0x44           ; C
+    vshufi64x2  zmm10, zmm12, zmm10, 0xee           ; C
+    vpxorq      zmm10, zmm17, zmm10                 ; C: add up lanes
+    vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
+    vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
+    vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
+    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm13, 0x11           ; C: A1·B1
+    vpclmulqdq  zmm28, zmm11, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
+    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm26, zmm17, zmm21, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm14, zmm22, 0x96           ; C: HI += it
+    vpxorq      zmm14, zmm26, zmm23                 ; C: LO += it
+    vpxorq      zmm17, zmm27, zmm18                 ; C: HI += it
+    vpclmulqdq  zmm18, zmm19, zmm20, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm20, zmm19, zmm20, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm19, zmm13, 0x01           ; C: A1·B0
+    vpclmulqdq  zmm13, zmm19, zmm13, 0x11           ; C: A1·B1
+    vpternlogq  zmm28, zmm16, zmm18, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm11, zmm20, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm28, zmm21                 ; C: LO += it
+    vpxorq      zmm13, zmm29, zmm13                 ; C: HI += it
+    vshufi64x2  zmm16, zmm14, zmm11, 0x44           ; C
+    vshufi64x2  zmm11, zmm14, zmm11, 0xee           ; C
+    vpxorq      zmm11, zmm16, zmm11                 ; C: add up lanes
+    vshufi64x2  zmm14, zmm17, zmm13, 0x44           ; C
+    vshufi64x2  zmm13, zmm17, zmm13, 0xee           ; C
+    vpxorq      zmm13, zmm14, zmm13                 ; C: add up lanes
+    vshufi64x2  zmm14, zmm10, zmm11, 0x88           ; C
+    vshufi64x2  zmm10, zmm10, zmm11, 0xdd           ; C
+    vpternlogq  zmm14, zmm10, zmm24, 0x96           ; C
+    vshufi64x2  zmm11, zmm12, zmm13, 0x88           ; C
+    vshufi64x2  zmm10, zmm12, zmm13, 0xdd           ; C
+    vpternlogq  zmm11, zmm10, zmm25, 0x96           ; C
+    vpclmulqdq  zmm10, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm12, zmm14, 0x4e                  ; tags: (LO1, LO0)
+    vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
+    vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
+.rows_2_tags:
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   xmm11, [rdx]                        ; tags: given
+    vpxorq      xmm11, xmm10, xmm11                 ; tags: differences
+    vpshufd     xmm12, xmm11, 0x4e                  ; tags
+    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    vmovq       rdx, xmm11                          ; tags
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x00
+    jne         .rows_2_wrong_0                     ; tags
+.rows_2_judged_0:
+    vextracti64x2 xmm11, zmm10, 0x01                ; tags
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu64   xmm12, [rdx]                        ; tags: given
+    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
+    vpshufd     xmm12, xmm11, 0x4e                  ; tags
+    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 152], rdx                    ; tags: status
+    vmovq       rdx, xmm11                          ; tags
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x00
+    jne         .rows_2_wrong_1                     ; tags
+.rows_2_judged_1:
+    vextracti64x2 xmm11, zmm10, 0x02                ; tags
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vmovdqu64   xmm12, [rdx]                        ; tags: given
+    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
+    vpshufd     xmm12, xmm11, 0x4e                  ; tags
+    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 232], rdx                    ; tags: status
+    vmovq       rdx, xmm11                          ; tags
+    cmp         rdx, 0x00
+    jne         .rows_2_wrong_2                     ; tags
+.rows_2_judged_2:
+    vextracti64x2 xmm10, zmm10, 0x03                ; tags
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vmovdqu64   xmm11, [rdx]                        ; tags: given
+    vpxorq      xmm10, xmm10, xmm11                 ; tags: differences
+    vpshufd     xmm11, xmm10, 0x4e                  ; tags
+    vporq       xmm10, xmm10, xmm11                 ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 312], rdx                    ; tags: status
+    vmovq       rdx, xmm10                          ; tags
+    cmp         rdx, 0x00
+    jne         .rows_2_wrong_3                     ; tags
+.rows_2_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    jmp         .rows_2_group
+.rows_2_wrong_0:
+    vpxorq      xmm11, xmm11, xmm11
+    mov         rdx, [rsi + 24]                     ; out
+    vmovdqu64   [rdx], zmm11                        ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 72], rdx                     ; status
+    jmp         .rows_2_judged_0
+.rows_2_wrong_1:
+    vpxorq      xmm11, xmm11, xmm11
+    mov         rdx, [rsi + 104]                    ; out
+    vmovdqu64   [rdx], zmm11                        ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 152], rdx                    ; status
+    jmp         .rows_2_judged_1
+.rows_2_wrong_2:
+    vpxorq      xmm11, xmm11, xmm11
+    mov         rdx, [rsi + 184]                    ; out
+    vmovdqu64   [rdx], zmm11                        ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 232], rdx                    ; status
+    jmp         .rows_2_judged_2
+.rows_2_wrong_3:
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rdx, [rsi + 264]                    ; out
+    vmovdqu64   [rdx], zmm10                        ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm10             ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 312], rdx                    ; status
+    jmp         .rows_2_judged_3
+.rows_2_after_group:
+.rows_2_no:
+    jmp         .next
+.from_129:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0xc1
+    jae         .from_193
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    jmp         .rows_3_first
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.rows_3_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_3_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jne         .rows_3_no
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_3_no
+    mov         rdx, [rsi + 120]                    ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 224]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_3_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_3_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_3_no
+    mov         rdx, [rsi + 304]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_3_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_3_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_3_no
+.rows_3_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
+    vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
+    vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
+    vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
+.rows_3_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
+    vpxorq      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm9, zmm12, zmm7                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm10, zmm14, zmm7                  ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm7, zmm15, zmm7                   ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm13, ymm11, xmm12, 0x01          ; AES, row 1
+    vinserti64x2 ymm16, ymm14, xmm15, 0x01          ; AES, row 1
+    vshufi64x2  zmm13, zmm13, zmm16, 0x44           ; AES, row 1
+    vmovdqa64   zmm16, zmm1
+    vpternlogq  zmm16, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vaesenc     zmm13, zmm16, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm8, zmm8, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm9, zmm9, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm10, zmm10, zmm2                  ; AES, row 1: round 1
+    vaesenc     zmm7, zmm7, zmm2                    ; AES, row 1: round 1
+    vaesenc     zmm13, zmm13, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm8, zmm8, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm9, zmm9, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm10, zmm10, zmm3                  ; AES, row 1: round 2
+    vaesenc     zmm7, zmm7, zmm3                    ; AES, row 1: round 2
+    vaesenc     zmm13, zmm13, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm8, zmm8, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm9, zmm9, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm10, zmm10, zmm4                  ; AES, row 1: round 3
+    vaesenc     zmm7, zmm7, zmm4                    ; AES, row 1: round 3
+    vaesenc     zmm13, zmm13, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm8, zmm8, zmm5                    ; AES, row 1: round 4
+    vaesenc     zmm9, zmm9, zmm5                    ; AES, row 1: round 4
+    vaesenc     zmm10, zmm10, zmm5                  ; AES, row 1: round 4
+    vaesenc     zmm7, zmm7, zmm5                    ; AES, row 1: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 1: k_5
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 5
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 5
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 5
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 5
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 1: k_6
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 6
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 6
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 6
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 1: k_7
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 7
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 7
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 7
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 7
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 1: k_8
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 8
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 8
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 8
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 8
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 1: k_9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 9
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 9
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 9
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 10
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 10
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 10
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 1: k_11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 11
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 11
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 1: k_12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 12
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 12
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 12
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 1: k_13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 1: round 13
+    vaesenc     zmm9, zmm9, zmm16                   ; AES, row 1: round 13
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 1: round 13
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 1: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm18                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
+    vpshufb     zmm8, zmm17, zmm0                   ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm18                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
+    vpshufb     zmm9, zmm17, zmm0                   ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm18                 ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
+    vpshufb     zmm10, zmm17, zmm0                  ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
+    vpshufb     zmm7, zmm17, zmm0                   ; AES, row 1: C
+    vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm12, zmm12, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm14, zmm14, zmm16                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm15, zmm15, zmm16                 ; AES, row 2: IV || j, + k_0
+    vaesenc     zmm11, zmm11, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm12, zmm12, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm14, zmm14, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm15, zmm15, zmm2                  ; AES, row 2: round 1
+    vaesenc     zmm11, zmm11, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm12, zmm12, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm14, zmm14, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm15, zmm15, zmm3                  ; AES, row 2: round 2
+    vaesenc     zmm11, zmm11, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm12, zmm12, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm14, zmm14, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm15, zmm15, zmm4                  ; AES, row 2: round 3
+    vaesenc     zmm11, zmm11, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm12, zmm12, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm14, zmm14, zmm5                  ; AES, row 2: round 4
+    vaesenc     zmm15, zmm15, zmm5                  ; AES, row 2: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 2: k_5
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 2: k_6
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 2: k_7
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 2: k_8
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r8, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
+    vpshufb     zmm11, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r8, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r8, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r8, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
+.rows_3_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 3
+    and         rdx, -16                            ; AES, row 3: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 3: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         r9, -1                              ; AES, row 3
+    mov         r10, rax
+    sub         r10, 0x80                           ; AES, row 3
+    bzhi        r9, r9, r10                         ; AES, row 3
+    kmovq       k2, r9                              ; AES, row 3
+    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
+    mov         rdx, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
+    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 3: IV || j, + k_0
+    vaesenc     zmm16, zmm16, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm17, zmm17, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm18, zmm18, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm19, zmm19, zmm2                  ; AES, row 3: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm17, zmm17, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm18, zmm18, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm19, zmm19, zmm3                  ; AES, row 3: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm17, zmm17, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm18, zmm18, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm19, zmm19, zmm4                  ; AES, row 3: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm17, zmm17, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm18, zmm18, zmm5                  ; AES, row 3: round 4
+    vaesenc     zmm19, zmm19, zmm5                  ; AES, row 3: round 4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; AES, row 3: k_5
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 5
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; AES, row 3: k_6
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 6
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; AES, row 3: k_7
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 7
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; AES, row 3: k_8
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 8
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 3: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 3: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 3: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 3: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 3: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 3: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         r9, [rsi + 24]                      ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm22                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
+    vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         r9, [rsi + 104]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm22                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
+    vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         r9, [rsi + 184]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm22                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
+    vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         r9, [rsi + 264]                     ; AES, row 3: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
+    vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
+    vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
+.rows_3_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
+    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm8, zmm6, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm30, zmm9, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
+    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm11, zmm11, zmm9, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm8, zmm26, 0x96            ; C: HI += it
+    vpclmulqdq  zmm8, zmm12, zmm22, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm12, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm22, zmm12, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
+    vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
+    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm6, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm27, zmm12, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm11, zmm20, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm28, zmm21                 ; C: LO += it
+    vpxorq      zmm12, zmm29, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm16, zmm17, zmm8, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm8, zmm17, zmm8, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm20, zmm17, zmm6, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm6, zmm17, zmm6, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm22, zmm16, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm9, zmm8, 0x96             ; C: HI += it
+    vpxorq      zmm8, zmm30, zmm20                  ; C: LO += it
+    vpxorq      zmm6, zmm31, zmm6                   ; C: HI += it
+    vshufi64x2  zmm9, zmm11, zmm8, 0x44             ; C
+    vshufi64x2  zmm8, zmm11, zmm8, 0xee             ; C
+    vpxorq      zmm8, zmm9, zmm8                    ; C: add up lanes
+    vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
+    vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
+    vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
+    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm9, 0x11            ; C: A1·B1
+    vpclmulqdq  zmm26, zmm7, zmm11, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
+    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm14, zmm14, zmm9, 0x11            ; C: A1·B1
+    vpternlogq  zmm22, zmm12, zmm17, 0x96           ; C: LO += it
+    vpternlogq  zmm23, zmm10, zmm20, 0x96           ; C: HI += it
+    vpclmulqdq  zmm10, zmm15, zmm16, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm12, zmm15, zmm16, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm16, zmm15, zmm9, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
+    vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
+    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm17, zmm18, zmm7, 0x11            ; C: A1·B1
+    vpternlogq  zmm22, zmm21, zmm11, 0x96           ; C: LO += it
+    vpternlogq  zmm23, zmm14, zmm12, 0x96           ; C: HI += it
+    vpxorq      zmm11, zmm22, zmm15                 ; C: LO += it
+    vpxorq      zmm12, zmm23, zmm17                 ; C: HI += it
+    vpclmulqdq  zmm14, zmm19, zmm10, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm10, zmm19, zmm10, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm15, zmm19, zmm7, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm7, zmm19, zmm7, 0x11             ; C: A1·B1
+    vpternlogq  zmm26, zmm16, zmm14, 0x96           ; C: LO += it
+    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C: HI += it
+    vpxorq      zmm9, zmm26, zmm15                  ; C: LO += it
+    vpxorq      zmm7, zmm27, zmm7                   ; C: HI += it
+    vshufi64x2  zmm10, zmm11, zmm9, 0x44            ; C
+    vshufi64x2  zmm9, zmm11, zmm9, 0xee             ; C
+    vpxorq      zmm9, zmm10, zmm9                   ; C: add up lanes
+    vshufi64x2  zmm10, zmm12, zmm7, 0x44            ; C
+    vshufi64x2  zmm7, zmm12, zmm7, 0xee             ; C
+    vpxorq      zmm7, zmm10, zmm7                   ; C: add up lanes
+    vshufi64x2  zmm10, zmm8, zmm9, 0x88             ; C
+    vshufi64x2  zmm8, zmm8, zmm9, 0xdd              ; C
+    vpternlogq  zmm10, zmm8, zmm24, 0x96            ; C
+    vshufi64x2  zmm8, zmm6, zmm7, 0x88              ; C
+    vshufi64x2  zmm6, zmm6, zmm7, 0xdd              ; C
+    vpternlogq  zmm8, zmm6, zmm25, 0x96             ; C
+    vpclmulqdq  zmm6, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm7, zmm10, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
+    vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
+.rows_3_tags:
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   xmm7, [rdx]                         ; tags: given
+    vpxorq      xmm7, xmm6, xmm7                    ; tags: differences
+    vpshufd     xmm8, xmm7, 0x4e                    ; tags
+    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    vmovq       rdx, xmm7                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_3_wrong_0                     ; tags
+.rows_3_judged_0:
+    vextracti64x2 xmm7, zmm6, 0x01                  ; tags
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu64   xmm8, [rdx]                         ; tags: given
+    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
+    vpshufd     xmm8, xmm7, 0x4e                    ; tags
+    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 152], rdx                    ; tags: status
+    vmovq       rdx, xmm7                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_3_wrong_1                     ; tags
+.rows_3_judged_1:
+    vextracti64x2 xmm7, zmm6, 0x02                  ; tags
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vmovdqu64   xmm8, [rdx]                         ; tags: given
+    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
+    vpshufd     xmm8, xmm7, 0x4e                    ; tags
+    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 232], rdx                    ; tags: status
+    vmovq       rdx, xmm7                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_3_wrong_2                     ; tags
+.rows_3_judged_2:
+    vextracti64x2 xmm6, zmm6, 0x03                  ; tags
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vmovdqu64   xmm7, [rdx]                         ; tags: given
+    vpxorq      xmm6, xmm6, xmm7                    ; tags: differences
+    vpshufd     xmm7, xmm6, 0x4e                    ; tags
+    vporq       xmm6, xmm6, xmm7                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 312], rdx                    ; tags: status
+    vmovq       rdx, xmm6                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_3_wrong_3                     ; tags
+.rows_3_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    jmp         .rows_3_group
+.rows_3_wrong_0:
+    vpxorq      xmm7, xmm7, xmm7
+    mov         rdx, [rsi + 24]                     ; out
+    vmovdqu64   [rdx], zmm7                         ; zeros
+    vmovdqu64   [rdx + 64], zmm7                    ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 72], rdx                     ; status
+    jmp         .rows_3_judged_0
+.rows_3_wrong_1:
+    vpxorq      xmm7, xmm7, xmm7
+    mov         rdx, [rsi + 104]                    ; out
+    vmovdqu64   [rdx], zmm7                         ; zeros
+    vmovdqu64   [rdx + 64], zmm7                    ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 152], rdx                    ; status
+    jmp         .rows_3_judged_1
+.rows_3_wrong_2:
+    vpxorq      xmm7, xmm7, xmm7
+    mov         rdx, [rsi + 184]                    ; out
+    vmovdqu64   [rdx], zmm7                         ; zeros
+    vmovdqu64   [rdx + 64], zmm7                    ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 232], rdx                    ; status
+    jmp         .rows_3_judged_2
+.rows_3_wrong_3:
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rdx, [rsi + 264]                    ; out
+    vmovdqu64   [rdx], zmm6                         ; zeros
+    vmovdqu64   [rdx + 64], zmm6                    ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm6              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 312], rdx                    ; status
+    jmp         .rows_3_judged_3
+.rows_3_after_group:
+.rows_3_no:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .next
+.from_193:
+    vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
+    mov         edx, 4095
+    kmovq       k1, rdx                             ; 12 bytes
+    jmp         .rows_4_first
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.rows_4_group:
+    mov         rdx, [rsp + 384]
+    cmp         rdx, 0x04
+    jb          .rows_4_no
+    mov         rdx, [rsi + 56]                     ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jne         .rows_4_no
+    mov         rdx, [rsi + 40]                     ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 136]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 144]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_4_no
+    mov         rdx, [rsi + 120]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 216]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 224]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_4_no
+    mov         rdx, [rsi + 200]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 208]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_4_no
+    mov         rdx, [rsi + 296]                    ; iv_len
+    cmp         rdx, 0x0c
+    jne         .rows_4_no
+    mov         rdx, [rsi + 304]                    ; tag_len
+    cmp         rdx, 0x10
+    jne         .rows_4_no
+    mov         rdx, [rsi + 280]                    ; len
+    cmp         rdx, rax
+    jne         .rows_4_no
+    mov         rdx, [rsi + 288]                    ; aad_len
+    cmp         rdx, rcx
+    jne         .rows_4_no
+.rows_4_first:
+    mov         rdx, -1                             ; AAD
+    bzhi        rdx, rdx, rcx                       ; AAD
+    kmovq       k2, rdx                             ; AAD
+    mov         rdx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rdx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
+    vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
+    vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
+    vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
+.rows_4_read:
+    mov         rdx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
+    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
+    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
+    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
+    vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
+    vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm5, zmm8, zmm3                    ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm6, zmm10, zmm3                   ; AES, row 1: IV || j, + k_0
+    vpxorq      zmm3, zmm11, zmm3                   ; AES, row 1: IV || j, + k_0
+    vinserti64x2 ymm9, ymm7, xmm8, 0x01             ; AES, row 1
+    vinserti64x2 ymm12, ymm10, xmm11, 0x01          ; AES, row 1
+    vshufi64x2  zmm9, zmm9, zmm12, 0x44             ; AES, row 1
+    vmovdqa64   zmm12, zmm1
+    vpternlogq  zmm12, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vbroadcasti64x2 zmm9, [rdi + 784]               ; AES, row 1: k_1
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 1
+    vbroadcasti64x2 zmm9, [rdi + 800]               ; AES, row 1: k_2
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 2
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 2
+    vbroadcasti64x2 zmm9, [rdi + 816]               ; AES, row 1: k_3
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 3
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 3
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 3
+    vbroadcasti64x2 zmm9, [rdi + 832]               ; AES, row 1: k_4
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 4
+    vbroadcasti64x2 zmm9, [rdi + 848]               ; AES, row 1: k_5
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 5
+    vbroadcasti64x2 zmm9, [rdi + 864]               ; AES, row 1: k_6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 6
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 6
+    vbroadcasti64x2 zmm9, [rdi + 880]               ; AES, row 1: k_7
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 7
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 7
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 7
+    vbroadcasti64x2 zmm9, [rdi + 896]               ; AES, row 1: k_8
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 8
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 8
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 8
+    vbroadcasti64x2 zmm9, [rdi + 912]               ; AES, row 1: k_9
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 9
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 9
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 9
+    vbroadcasti64x2 zmm9, [rdi + 928]               ; AES, row 1: k_10
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 10
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 10
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 10
+    vbroadcasti64x2 zmm9, [rdi + 944]               ; AES, row 1: k_11
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 11
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 11
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 11
+    vbroadcasti64x2 zmm9, [rdi + 960]               ; AES, row 1: k_12
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 12
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 12
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 12
+    vbroadcasti64x2 zmm9, [rdi + 976]               ; AES, row 1: k_13
+    vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 13
+    vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm5, zmm5, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm6, zmm6, zmm9                    ; AES, row 1: round 13
+    vaesenc     zmm3, zmm3, zmm9                    ; AES, row 1: round 13
+    vbroadcasti64x2 zmm9, [rdi + 992]               ; AES, row 1: k_14
+    vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
+    vbroadcasti64x2 zmm12, [rdi + 992]              ; AES, row 1: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 1: in
+    mov         r8, [rsi + 24]                      ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm14                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
+    vpshufb     zmm4, zmm13, zmm0                   ; AES, row 1: C
+    mov         rdx, [rsi + 96]                     ; AES, row 1: in
+    mov         r8, [rsi + 104]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm14                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
+    vpshufb     zmm5, zmm13, zmm0                   ; AES, row 1: C
+    mov         rdx, [rsi + 176]                    ; AES, row 1: in
+    mov         r8, [rsi + 184]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm14                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
+    vpshufb     zmm6, zmm13, zmm0                   ; AES, row 1: C
+    mov         rdx, [rsi + 256]                    ; AES, row 1: in
+    mov         r8, [rsi + 264]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
+    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
+    vpshufb     zmm3, zmm13, zmm0                   ; AES, row 1: C
+    vpxorq      zmm12, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
+    vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm14, zmm8, zmm12                  ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm15, zmm10, zmm12                 ; AES, row 2: IV || j, + k_0
+    vpxorq      zmm12, zmm11, zmm12                 ; AES, row 2: IV || j, + k_0
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; AES, row 2: k_1
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; AES, row 2: k_2
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 2
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; AES, row 2: k_3
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 3
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; AES, row 2: k_4
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 4
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 2: k_5
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 5
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 2: k_6
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 6
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 2: k_7
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 7
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 2: k_8
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 8
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 2: k_9
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 10
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 2: k_11
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 11
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 2: k_12
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 12
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 2: k_13
+    vaesenc     zmm13, zmm13, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
+    vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         r8, [rsi + 24]                      ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
+    vpshufb     zmm13, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         r8, [rsi + 104]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         r8, [rsi + 184]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm18                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
+    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         r8, [rsi + 264]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
+    vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
+    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
+    vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
+    vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm8, zmm8, zmm16                   ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm10, zmm10, zmm16                 ; AES, row 3: IV || j, + k_0
+    vpxorq      zmm11, zmm11, zmm16                 ; AES, row 3: IV || j, + k_0
+    vbroadcasti64x2 zmm16, [rdi + 784]              ; AES, row 3: k_1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 1
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 1
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 1
+    vbroadcasti64x2 zmm16, [rdi + 800]              ; AES, row 3: k_2
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 2
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 2
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 2
+    vbroadcasti64x2 zmm16, [rdi + 816]              ; AES, row 3: k_3
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 3
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 3
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 3
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 3
+    vbroadcasti64x2 zmm16, [rdi + 832]              ; AES, row 3: k_4
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 4
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 4
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 4
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 4
+    vbroadcasti64x2 zmm16, [rdi + 848]              ; AES, row 3: k_5
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 5
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 5
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 5
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 5
+    vbroadcasti64x2 zmm16, [rdi + 864]              ; AES, row 3: k_6
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 6
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 6
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 6
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 6
+    vbroadcasti64x2 zmm16, [rdi + 880]              ; AES, row 3: k_7
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 7
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 7
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 7
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 7
+    vbroadcasti64x2 zmm16, [rdi + 896]              ; AES, row 3: k_8
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 8
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 8
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 8
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 8
+    vbroadcasti64x2 zmm16, [rdi + 912]              ; AES, row 3: k_9
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 9
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 9
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 9
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 9
+    vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 3: k_10
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 10
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 10
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 10
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 10
+    vbroadcasti64x2 zmm16, [rdi + 944]              ; AES, row 3: k_11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 11
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 11
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 11
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 11
+    vbroadcasti64x2 zmm16, [rdi + 960]              ; AES, row 3: k_12
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 12
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 12
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 12
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; AES, row 3: k_13
+    vaesenc     zmm7, zmm7, zmm16                   ; AES, row 3: round 13
+    vaesenc     zmm8, zmm8, zmm16                   ; AES, row 3: round 13
+    vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 13
+    vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 13
+    vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 3: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         r8, [rsi + 24]                      ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm18                   ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
+    vpshufb     zmm7, zmm17, zmm0                   ; AES, row 3: C
+    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         r8, [rsi + 104]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm18                   ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
+    vpshufb     zmm8, zmm17, zmm0                   ; AES, row 3: C
+    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         r8, [rsi + 184]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm18                 ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
+    vpshufb     zmm10, zmm17, zmm0                  ; AES, row 3: C
+    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         r8, [rsi + 264]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
+    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
+    vpshufb     zmm11, zmm17, zmm0                  ; AES, row 3: C
+.rows_4_last_row:
+    mov         rdx, rax
+    add         rdx, 0x0f                           ; AES, row 4
+    and         rdx, -16                            ; AES, row 4: 16·m
+    mov         r8, rdi
+    sub         r8, rdx                             ; AES, row 4: m powers from the end
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         r9, -1                              ; AES, row 4
+    mov         r10, rax
+    sub         r10, 0xc0                           ; AES, row 4
+    bzhi        r9, r9, r10                         ; AES, row 4
+    kmovq       k2, r9                              ; AES, row 4
+    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
+    mov         rdx, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
+    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
+    vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
+    vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm20                 ; AES, row 4: IV || j, + k_0
+    vpxorq      zmm19, zmm19, zmm20                 ; AES, row 4: IV || j, + k_0
+    vbroadcasti64x2 zmm20, [rdi + 784]              ; AES, row 4: k_1
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 1
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 1
+    vbroadcasti64x2 zmm20, [rdi + 800]              ; AES, row 4: k_2
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 2
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 2
+    vbroadcasti64x2 zmm20, [rdi + 816]              ; AES, row 4: k_3
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 3
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 3
+    vbroadcasti64x2 zmm20, [rdi + 832]              ; AES, row 4: k_4
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 4
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 4
+    vbroadcasti64x2 zmm20, [rdi + 848]              ; AES, row 4: k_5
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 5
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 5
+    vbroadcasti64x2 zmm20, [rdi + 864]              ; AES, row 4: k_6
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 6
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 6
+    vbroadcasti64x2 zmm20, [rdi + 880]              ; AES, row 4: k_7
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 7
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 7
+    vbroadcasti64x2 zmm20, [rdi + 896]              ; AES, row 4: k_8
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 8
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 8
+    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES, row 4: k_9
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 9
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 9
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 4: k_10
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 10
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 10
+    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES, row 4: k_11
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 11
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES, row 4: k_12
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES, row 4: k_13
+    vaesenc     zmm16, zmm16, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm17, zmm17, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 13
+    vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 13
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 4: k_14
+    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         r9, [rsi + 24]                      ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm22                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
+    vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    mov         r9, [rsi + 104]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm22                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
+    vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    mov         r9, [rsi + 184]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm22                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
+    vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
+    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    mov         r9, [rsi + 264]                     ; AES, row 4: out
+    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
+    vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
+    vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
+.rows_4_written:
+    mov         rdx, rax
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rdx                          ; AAD, lengths
+    mov         rdx, rcx
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rdx                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
+    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
+    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
+    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm30, zmm5, zmm20, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
+    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm13, zmm13, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm4, zmm26, 0x96            ; C: HI += it
+    vpclmulqdq  zmm4, zmm14, zmm22, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm21, zmm14, zmm22, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm22, zmm14, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
+    vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
+    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm2, 0x11              ; C: A1·B1
+    vpternlogq  zmm28, zmm27, zmm14, 0x96           ; C: LO += it
+    vpternlogq  zmm29, zmm13, zmm20, 0x96           ; C: HI += it
+    vpclmulqdq  zmm13, zmm8, zmm4, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm4, zmm8, zmm4, 0x10              ; C: A0·K1
+    vpclmulqdq  zmm14, zmm8, zmm2, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
+    vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
+    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm4, 0x11            ; C: A1·B1
+    vpternlogq  zmm28, zmm21, zmm8, 0x96            ; C: LO += it
+    vpternlogq  zmm29, zmm7, zmm13, 0x96            ; C: HI += it
+    vpxorq      zmm7, zmm28, zmm20                  ; C: LO += it
+    vpxorq      zmm8, zmm29, zmm16                  ; C: HI += it
+    vpclmulqdq  zmm13, zmm17, zmm5, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm5, zmm17, zmm5, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm16, zmm17, zmm4, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm4, zmm17, zmm4, 0x11             ; C: A1·B1
+    vpternlogq  zmm30, zmm14, zmm13, 0x96           ; C: LO += it
+    vpternlogq  zmm31, zmm2, zmm5, 0x96             ; C: HI += it
+    vpxorq      zmm2, zmm30, zmm16                  ; C: LO += it
+    vpxorq      zmm4, zmm31, zmm4                   ; C: HI += it
+    vshufi64x2  zmm5, zmm7, zmm2, 0x44              ; C
+    vshufi64x2  zmm2, zmm7, zmm2, 0xee              ; C
+    vpxorq      zmm2, zmm5, zmm2                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
+    vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
+    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
+    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm5, 0x11              ; C: A1·B1
+    vpclmulqdq  zmm22, zmm3, zmm7, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
+    vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
+    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
+    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
+    vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
+    vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm15, zmm15, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm8, zmm14, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm6, zmm16, 0x96            ; C: HI += it
+    vpclmulqdq  zmm6, zmm12, zmm13, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm8, zmm12, zmm13, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm13, zmm12, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
+    vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
+    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm10, zmm10, zmm3, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm17, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm15, zmm8, 0x96            ; C: HI += it
+    vpclmulqdq  zmm7, zmm11, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm11, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm11, zmm3, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
+    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm14, zmm18, zmm5, 0x11            ; C: A1·B1
+    vpternlogq  zmm20, zmm12, zmm7, 0x96            ; C: LO += it
+    vpternlogq  zmm21, zmm10, zmm11, 0x96           ; C: HI += it
+    vpxorq      zmm7, zmm20, zmm13                  ; C: LO += it
+    vpxorq      zmm10, zmm21, zmm14                 ; C: HI += it
+    vpclmulqdq  zmm11, zmm19, zmm6, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm6, zmm19, zmm6, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm12, zmm19, zmm5, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm5, zmm19, zmm5, 0x11             ; C: A1·B1
+    vpternlogq  zmm22, zmm8, zmm11, 0x96            ; C: LO += it
+    vpternlogq  zmm23, zmm3, zmm6, 0x96             ; C: HI += it
+    vpxorq      zmm3, zmm22, zmm12                  ; C: LO += it
+    vpxorq      zmm5, zmm23, zmm5                   ; C: HI += it
+    vshufi64x2  zmm6, zmm7, zmm3, 0x44              ; C
+    vshufi64x2  zmm3, zmm7, zmm3, 0xee              ; C
+    vpxorq      zmm3, zmm6, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm10, zmm5, 0x44             ; C
+    vshufi64x2  zmm5, zmm10, zmm5, 0xee             ; C
+    vpxorq      zmm5, zmm6, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm6, zmm2, zmm3, 0x88              ; C
+    vshufi64x2  zmm2, zmm2, zmm3, 0xdd              ; C
+    vpternlogq  zmm6, zmm2, zmm24, 0x96             ; C
+    vshufi64x2  zmm3, zmm4, zmm5, 0x88              ; C
+    vshufi64x2  zmm2, zmm4, zmm5, 0xdd              ; C
+    vpternlogq  zmm3, zmm2, zmm25, 0x96             ; C
+    vpclmulqdq  zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm4, zmm6, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
+    vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
+.rows_4_tags:
+    mov         rdx, [rsi + 32]                     ; tags: tag
+    vmovdqu64   xmm3, [rdx]                         ; tags: given
+    vpxorq      xmm3, xmm2, xmm3                    ; tags: differences
+    vpshufd     xmm4, xmm3, 0x4e                    ; tags
+    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 72], rdx                     ; tags: status
+    vmovq       rdx, xmm3                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_4_wrong_0                     ; tags
+.rows_4_judged_0:
+    vextracti64x2 xmm3, zmm2, 0x01                  ; tags
+    mov         rdx, [rsi + 112]                    ; tags: tag
+    vmovdqu64   xmm4, [rdx]                         ; tags: given
+    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
+    vpshufd     xmm4, xmm3, 0x4e                    ; tags
+    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 152], rdx                    ; tags: status
+    vmovq       rdx, xmm3                           ; tags
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x00
+    jne         .rows_4_wrong_1                     ; tags
+.rows_4_judged_1:
+    vextracti64x2 xmm3, zmm2, 0x02                  ; tags
+    mov         rdx, [rsi + 192]                    ; tags: tag
+    vmovdqu64   xmm4, [rdx]                         ; tags: given
+    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
+    vpshufd     xmm4, xmm3, 0x4e                    ; tags
+    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 232], rdx                    ; tags: status
+    vmovq       rdx, xmm3                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_4_wrong_2                     ; tags
+.rows_4_judged_2:
+    vextracti64x2 xmm2, zmm2, 0x03                  ; tags
+    mov         rdx, [rsi + 272]                    ; tags: tag
+    vmovdqu64   xmm3, [rdx]                         ; tags: given
+    vpxorq      xmm2, xmm2, xmm3                    ; tags: differences
+    vpshufd     xmm3, xmm2, 0x4e                    ; tags
+    vporq       xmm2, xmm2, xmm3                    ; tags: all differences
+    mov         edx, 0x00                           ; tags
+    mov         [rsi + 312], rdx                    ; tags: status
+    vmovq       rdx, xmm2                           ; tags
+    cmp         rdx, 0x00
+    jne         .rows_4_wrong_3                     ; tags
+.rows_4_judged_3:
+    add         rsi, 320                            ; the next group
+    mov         rdx, [rsp + 384]
+    sub         rdx, 0x04
+    mov         [rsp + 384], rdx
+    jmp         .rows_4_group
+.rows_4_wrong_0:
+    vpxorq      xmm3, xmm3, xmm3
+    mov         rdx, [rsi + 24]                     ; out
+    vmovdqu64   [rdx], zmm3                         ; zeros
+    vmovdqu64   [rdx + 64], zmm3                    ; zeros
+    vmovdqu64   [rdx + 128], zmm3                   ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 72], rdx                     ; status
+    jmp         .rows_4_judged_0
+.rows_4_wrong_1:
+    vpxorq      xmm3, xmm3, xmm3
+    mov         rdx, [rsi + 104]                    ; out
+    vmovdqu64   [rdx], zmm3                         ; zeros
+    vmovdqu64   [rdx + 64], zmm3                    ; zeros
+    vmovdqu64   [rdx + 128], zmm3                   ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 152], rdx                    ; status
+    jmp         .rows_4_judged_1
+.rows_4_wrong_2:
+    vpxorq      xmm3, xmm3, xmm3
+    mov         rdx, [rsi + 184]                    ; out
+    vmovdqu64   [rdx], zmm3                         ; zeros
+    vmovdqu64   [rdx + 64], zmm3                    ; zeros
+    vmovdqu64   [rdx + 128], zmm3                   ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 232], rdx                    ; status
+    jmp         .rows_4_judged_2
+.rows_4_wrong_3:
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rdx, [rsi + 264]                    ; out
+    vmovdqu64   [rdx], zmm2                         ; zeros
+    vmovdqu64   [rdx + 64], zmm2                    ; zeros
+    vmovdqu64   [rdx + 128], zmm2                   ; zeros
+    vmovdqu64   [rdx + rax - 64], zmm2              ; zeros
+    mov         edx, 0x01
+    mov         [rsi + 312], rdx                    ; status
+    jmp         .rows_4_judged_3
+.rows_4_after_group:
+.rows_4_no:
     jmp         .next
 .one:
     mov         [rsp + 320], rsi
@@ -9541,13 +13286,11 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         r10, [rsi + 16]                     ; in
     mov         rbp, [rsi + 40]                     ; len
     mov         rbx, [rsi + 24]                     ; out
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .one_refused
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
@@ -9558,45 +13301,45 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     je          .one_tag_length
     cmp         rax, 0x08
     je          .one_tag_length
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jb          .one_refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .one_refused
 .one_tag_length:
     cmp         r8, 0x0c
     jne         .one_other
-    vmovq       xmm2, [rcx]                         ; IV, bytes 0..7
-    vmovd       xmm3, [rcx + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
-    vporq       xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
+    vmovq       xmm1, [rcx]                         ; IV, bytes 0..7
+    vmovd       xmm2, [rcx + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
+    vporq       xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
     jmp         .one_counter
 .one_other:
-    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
-    vmovdqu64   xmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
-    vpxorq      xmm4, xmm4, xmm4
+    vmovdqu64   xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vpxorq      xmm3, xmm3, xmm3
     mov         rax, r8
     cmp         rax, 0x10
     jb          .one_iv_short
 .one_iv_whole:
-    vmovdqu64   xmm5, [rcx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm2                    ; C
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vmovdqu64   xmm4, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; C
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
     add         rcx, 0x10                           ; the next block
     sub         rax, 0x10
     cmp         rax, 0x10
     jae         .one_iv_whole
 .one_iv_after_whole:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .one_iv_lengths
 .one_iv_short:
@@ -9604,271 +13347,15 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         rdx, rax
     cmp         rax, 0x08
     jae         .one_iv_few_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
-    vmovd       xmm5, [rcx]                         ; the first bytes
-    vmovd       xmm6, [rcx + rax - 4]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_under_4:
-    movzx       esi, byte [rcx]                     ; byte 0
-    vmovq       xmm5, rsi
-    mov         esi, 0x00                           ; no byte stays
-    mov         rsi, rax
-    shr         rsi, 0x01
-    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm6, rsi
-    mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
-    movzx       eax, byte [rcx + rax - 1]           ; the last byte
-    vmovq       xmm6, rax
-    mov         eax, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rdx + 112]             ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_longest:
-    vmovq       xmm5, [rcx]                         ; the first bytes
-    vmovq       xmm6, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm6, xmm6, [rdx + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
-.one_iv_few_done:
-    vpshufb     xmm5, xmm5, xmm2                    ; C_last
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm6, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-.one_iv_lengths:
-    shl         r8, 0x03                            ; bits
-    vmovq       xmm5, r8
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm3, xmm5, xmm3, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm4, xmm3, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm2, xmm4, xmm2                    ; J_0
-.one_counter:
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
-    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r11, 0x11
-    jae         .one_more
-    vpxorq      xmm3, xmm3, xmm3
-    cmp         r11, 0x00
-    je          .one_text
-    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rax, r11
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x10
-    jae         .one_padded_longest
-    cmp         r11, 0x08
-    jb          .one_padded_under_8
-    vmovq       xmm3, [r9]                          ; the first bytes
-    vmovq       xmm4, [r9 + r11 - 8]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_8:
-    cmp         r11, 0x04
-    jb          .one_padded_under_4
-    vmovd       xmm3, [r9]                          ; the first bytes
-    vmovd       xmm4, [r9 + r11 - 4]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_4:
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm3, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    mov         rcx, r11
-    shr         rcx, 0x01
-    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
-    vmovq       xmm4, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x01
-    vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [r9 + r11 - 1]            ; the last byte
-    vmovq       xmm4, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x02
-    vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
-    jmp         .one_padded_done
-.one_padded_longest:
-    vmovdqu64   xmm3, [r9]                          ; whole blocks
-.one_padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
-    jmp         .one_text
-.one_more:
-    mov         rax, r11
-    sub         rax, 0x01
-    and         rax, 0x0f
-    add         rax, 0x01                           ; bytes of the last block
-    mov         r8, r11
-    sub         r8, rax                             ; bytes before it
-    lea         rcx, [r9 + r8]                      ; the last block
-    vpxorq      xmm3, xmm3, xmm3
-    cmp         r8, 256
-    jb          .one_aad_tail
-.one_aad_groups:
-.one_aad_group:
-    vmovdqu64   zmm4, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vmovdqu64   zmm6, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vmovdqu64   zmm10, [r9 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^3: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C2·H^3: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm4, [r9]                          ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C1·H^4: HI += it
-    vpternlogq  zmm14, zmm13, zmm4, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm15, zmm10, zmm5, 0x96            ; C1·H^4: HI += it
-    vpxorq      zmm4, zmm14, zmm7                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
-    add         r9, 256                             ; next group
-    sub         r8, 256
-    cmp         r8, 256
-    jae         .one_aad_group
-.one_aad_after_group:
-.one_aad_tail:
-    cmp         r8, 0x00
-    je          .one_aad_absorbed
-    lea         rdx, [r8 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 320]
-    sub         rsi, rdx                            ; H^m
-    cmp         r8, 0x40
-    jae         .one_aad_first
-    vpxorq      xmm8, xmm8, xmm8
-    vpxorq      xmm9, xmm9, xmm9
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_aad_rest
-.one_aad_first:
-    vmovdqu64   zmm4, [r9]                          ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jb          .one_aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-.one_aad_block:
-    vmovdqu64   zmm4, [r9]                          ; C·H^i: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jae         .one_aad_block
-.one_aad_after_block:
-    cmp         r8, 0x00
-    je          .one_aad_reduce
-.one_aad_rest:
-    cmp         r8, 0x30
-    jae         .one_aad_last_longest
-    cmp         r8, 0x20
-    jb          .one_aad_last_under_32
-    vmovdqu64   ymm4, [r9]                          ; whole blocks
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_aad_last_done
-.one_aad_last_under_32:
-    vmovdqu64   xmm4, [r9]                          ; whole blocks
-    jmp         .one_aad_last_done
-.one_aad_last_longest:
-    vmovdqu64   ymm4, [r9]                          ; whole blocks
-    vinserti64x2 zmm4, zmm4, [r9 + 32], 0x02        ; and the third
-.one_aad_last_done:
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
-.one_aad_reduce:
-    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
-.one_aad_absorbed:
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rdx, rax
-    cmp         rax, 0x10
-    jae         .one_aad_padded_longest
-    cmp         rax, 0x08
-    jb          .one_aad_padded_under_8
-    vmovq       xmm4, [rcx]                         ; the first bytes
-    vmovq       xmm5, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_8:
-    cmp         rax, 0x04
-    jb          .one_aad_padded_under_4
     vmovd       xmm4, [rcx]                         ; the first bytes
     vmovd       xmm5, [rcx + rax - 4]               ; the last bytes
     vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
     vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_4:
+    jmp         .one_iv_few_done
+.one_iv_few_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
     vmovq       xmm4, rsi
     mov         esi, 0x00                           ; no byte stays
@@ -9885,41 +13372,300 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
     vpandq      xmm4, xmm4, [rdx + 112]             ; zero-padded
+    jmp         .one_iv_few_done
+.one_iv_few_longest:
+    vmovq       xmm4, [rcx]                         ; the first bytes
+    vmovq       xmm5, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+.one_iv_few_done:
+    vpshufb     xmm4, xmm4, xmm1                    ; C_last
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+.one_iv_lengths:
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm4, r8
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm2, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm3, xmm2, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm1, xmm3, xmm1                    ; J_0
+.one_counter:
+    vshufi64x2  zmm1, zmm1, zmm1, 0x00              ; J_0 in every lane
+    vpshufb     zmm1, zmm1, zmm0                    ; counter, last word first
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
+    cmp         r11, 0x11
+    jae         .one_more
+    vpxorq      xmm2, xmm2, xmm2
+    cmp         r11, 0x00
+    je          .one_text
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rax, r11
+    cmp         r11, 0x10
+    jae         .one_padded_longest
+    cmp         r11, 0x08
+    jb          .one_padded_under_8
+    vmovq       xmm2, [r9]                          ; the first bytes
+    vmovq       xmm3, [r9 + r11 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_8:
+    cmp         r11, 0x04
+    jb          .one_padded_under_4
+    vmovd       xmm2, [r9]                          ; the first bytes
+    vmovd       xmm3, [r9 + r11 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_4:
+    movzx       ecx, byte [r9]                      ; byte 0
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    mov         rcx, r11
+    shr         rcx, 0x01
+    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       ecx, byte [r9 + r11 - 1]            ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rax + 112]             ; zero-padded
+    jmp         .one_padded_done
+.one_padded_longest:
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+.one_padded_done:
+    vpshufb     xmm2, xmm2, xmm0                    ; AAD
+    jmp         .one_text
+.one_more:
+    mov         rax, r11
+    sub         rax, 0x01
+    and         rax, 0x0f
+    add         rax, 0x01                           ; bytes of the last block
+    mov         r8, r11
+    sub         r8, rax                             ; bytes before it
+    lea         rcx, [r9 + r8]                      ; the last block
+    vpxorq      xmm2, xmm2, xmm2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 256
+    jb          .one_aad_tail
+.one_aad_groups:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.one_aad_group:
+    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
+    vpclmulqdq  zmm13, zmm3, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm14, zmm3, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm3, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm5, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C4·H^1: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm9, [r9 + 64]                     ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm12, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm3, [r9]                          ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm14, zmm5, zmm11, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm13, zmm12, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm14, zmm9, zmm4, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm13, zmm6                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         r9, 256                             ; next group
+    sub         r8, 256
+    cmp         r8, 256
+    jae         .one_aad_group
+.one_aad_after_group:
+.one_aad_tail:
+    cmp         r8, 0x00
+    je          .one_aad_absorbed
+    lea         rdx, [r8 + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 320]
+    sub         rsi, rdx                            ; H^m
+    cmp         r8, 0x40
+    jae         .one_aad_first
+    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm8, xmm8, xmm8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .one_aad_rest
+.one_aad_first:
+    vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm7, zmm3, zmm5                    ; C·H^m: LO += it
+    vpxorq      zmm8, zmm4, zmm2                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jb          .one_aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.one_aad_block:
+    vmovdqu64   zmm3, [r9]                          ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jae         .one_aad_block
+.one_aad_after_block:
+    cmp         r8, 0x00
+    je          .one_aad_reduce
+.one_aad_rest:
+    cmp         r8, 0x30
+    jae         .one_aad_last_longest
+    cmp         r8, 0x20
+    jb          .one_aad_last_under_32
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .one_aad_last_done
+.one_aad_last_under_32:
+    vmovdqu64   xmm3, [r9]                          ; whole blocks
+    jmp         .one_aad_last_done
+.one_aad_last_longest:
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
+.one_aad_last_done:
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C·H^i: HI += it
+.one_aad_reduce:
+    vpclmulqdq  zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+.one_aad_absorbed:
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rdx, rax
+    cmp         rax, 0x10
+    jae         .one_aad_padded_longest
+    cmp         rax, 0x08
+    jb          .one_aad_padded_under_8
+    vmovq       xmm3, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_8:
+    cmp         rax, 0x04
+    jb          .one_aad_padded_under_4
+    vmovd       xmm3, [rcx]                         ; the first bytes
+    vmovd       xmm4, [rcx + rax - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, rax
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       eax, byte [rcx + rax - 1]           ; the last byte
+    vmovq       xmm4, rax
+    mov         eax, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
     jmp         .one_aad_padded_done
 .one_aad_padded_longest:
-    vmovdqu64   xmm4, [rcx]                         ; whole blocks
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
 .one_aad_padded_done:
-    vpshufb     xmm4, xmm4, xmm0                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD
+    vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .one_text:
     mov         r9, rbp
     mov         r8, rbx
-    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
-    vbroadcasti64x2 zmm15, [rdi + 944]              ; k_11
-    vbroadcasti64x2 zmm16, [rdi + 960]              ; k_12
-    vbroadcasti64x2 zmm17, [rdi + 976]              ; k_13
-    vbroadcasti64x2 zmm18, [rdi + 992]              ; k_14
-    vpshufb     zmm19, zmm2, zmm0                   ; counter block
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
+    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm4, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm5, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm6, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm7, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm8, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm9, [rdi + 864]               ; k_6
+    vbroadcasti64x2 zmm10, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm11, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm12, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm13, [rdi + 928]              ; k_10
+    vbroadcasti64x2 zmm14, [rdi + 944]              ; k_11
+    vbroadcasti64x2 zmm15, [rdi + 960]              ; k_12
+    vbroadcasti64x2 zmm16, [rdi + 976]              ; k_13
+    vbroadcasti64x2 zmm17, [rdi + 992]              ; k_14
+    vpshufb     zmm18, zmm1, zmm0                   ; counter block
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
     cmp         r9, 257
     jae         .one_groups
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm20, rax
+    vmovq       xmm19, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm21, r11
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm20, r11
+    vpunpcklqdq xmm19, xmm19, xmm20                 ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_alone_more
     cmp         r9, 0x11
@@ -9930,34 +13676,34 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm2, zmm19, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm19, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpternlogq  xmm19, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpclmulqdq  xmm4, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpxorq      xmm19, xmm19, xmm4                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 13
-    vaesenclast zmm4, zmm2, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
+    vpclmulqdq  xmm18, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpternlogq  xmm18, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm19, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpxorq      xmm18, xmm18, xmm3                  ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 13
+    vaesenclast zmm3, zmm1, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm1, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
 .one_alone_from_1:
     cmp         r9, 0x10
@@ -9968,176 +13714,176 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         short .one_alone_in_1_longest
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm21, [r10]                        ; the first bytes
-    vmovd       xmm22, [r10 + r9 - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rax + 20]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovd       xmm20, [r10]                        ; the first bytes
+    vmovd       xmm21, [r10 + r9 - 4]               ; the last bytes
+    vpshufb     xmm21, xmm21, [rax + 20]            ; in their places
+    vporq       xmm20, xmm20, xmm21                 ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm21, rcx
+    vmovq       xmm20, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm22, rcx
+    vmovq       xmm21, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm21, xmm21, xmm22
+    vpslldq     xmm21, xmm21, 0x01
+    vporq       xmm20, xmm20, xmm21
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm22, rcx
+    vmovq       xmm21, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm21, xmm21, xmm22
-    vpandq      xmm21, xmm21, [rax + 112]           ; zero-padded
+    vpslldq     xmm21, xmm21, 0x02
+    vporq       xmm20, xmm20, xmm21
+    vpandq      xmm20, xmm20, [rax + 112]           ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm21, [r10]                        ; the first bytes
-    vmovq       xmm22, [r10 + r9 - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rax + 24]            ; in their places
-    vporq       xmm21, xmm21, xmm22                 ; zero-padded
+    vmovq       xmm20, [r10]                        ; the first bytes
+    vmovq       xmm21, [r10 + r9 - 8]               ; the last bytes
+    vpshufb     xmm21, xmm21, [rax + 24]            ; in their places
+    vporq       xmm20, xmm20, xmm21                 ; zero-padded
 .one_alone_in_1_done:
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r8], xmm5                          ; the first bytes
-    vpshufb     xmm3, xmm5, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r8 + r9 - 4], xmm3                 ; the last bytes
+    vmovd       [r8], xmm4                          ; the first bytes
+    vpshufb     xmm2, xmm4, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm2                 ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r8], xmm5, 0x00               ; the first bytes
+    vpextrb     byte [r8], xmm4, 0x00               ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm3, xmm5, [rax + rcx + 16]
-    vpextrb     byte [r8 + rcx], xmm3, 0x00         ; byte n >> 1
-    vpshufb     xmm3, xmm5, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm3, 0x00      ; the last bytes
+    vpshufb     xmm2, xmm4, [rax + rcx + 16]
+    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; byte n >> 1
+    vpshufb     xmm2, xmm4, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r8], xmm5, 0x00                    ; the first bytes
-    vpshufb     xmm3, xmm5, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r8 + r9 - 8], xmm3, 0x00           ; the last bytes
+    vpextrq     [r8], xmm4, 0x00                    ; the first bytes
+    vpshufb     xmm2, xmm4, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm21, [r10]                        ; whole blocks
+    vmovdqu64   xmm20, [r10]                        ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm5                          ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm4                          ; written
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_17:
@@ -10147,148 +13893,148 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm21, [r10]                        ; whole blocks
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], xmm5                          ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], xmm4                          ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm5, 0x01
-    vpxorq      xmm3, xmm3, xmm5                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm4, xmm5, [rax + r9 + 160]        ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm3                ; written
+    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm3, xmm4, [rax + r9 + 160]        ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm21, [r10]                        ; whole blocks
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm20, [r10]                        ; whole blocks
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], ymm5                          ; written
-    vextracti64x2 xmm3, zmm5, 0x01
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], ymm4                          ; written
+    vextracti64x2 xmm2, zmm4, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm3                ; written
+    vextracti64x2 xmm3, zmm4, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
     jmp         .one_alone_reduce
 .one_alone_from_49:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -10296,137 +14042,137 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm21, [r10]                        ; whole blocks
-    vinserti64x2 zmm21, zmm21, [r10 + 32], 0x02     ; and the third
-    vmovdqu64   xmm22, [r10 + r9 - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rax + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm20, [r10]                        ; whole blocks
+    vinserti64x2 zmm20, zmm20, [r10 + 32], 0x02     ; and the third
+    vmovdqu64   xmm21, [r10 + r9 - 16]              ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rax + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
-    vextracti64x2 xmm3, zmm5, 0x02
-    vmovdqu64   [r8], ymm5                          ; written
-    vmovdqu64   [r8 + 32], xmm3                     ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vextracti64x2 xmm2, zmm4, 0x02
+    vmovdqu64   [r8], ymm4                          ; written
+    vmovdqu64   [r8 + 32], xmm2                     ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm3, xmm3, [rax + r9 + 128]        ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [r8 + r9 - 16], xmm3                ; written
+    vextracti64x2 xmm3, zmm4, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm21, [r10]                        ; whole blocks
+    vmovdqu64   zmm20, [r10]                        ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm3, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm3, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  xmm23, xmm5, xmm6, 0x96             ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm3, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm19, xmm22, xmm5                  ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rcx + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm5, [rcx], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm3, xmm3, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm2, zmm17                   ; AES: round 13
-    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm5, [rcx + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm4, zmm5, [rcx], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm3, zmm4, 0x96              ; C1: HI += it
-    vmovdqu64   [r8], zmm5                          ; written
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  xmm21, xmm3, xmm4, 0x96             ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm22, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  xmm22, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm18, xmm21, xmm4                  ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rcx + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm4, [rcx], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm1, zmm16                   ; AES: round 13
+    vpxorq      xmm1, xmm22, xmm2                   ; S: HI += it
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm2, zmm4, [rcx + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm3, zmm4, [rcx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm2, zmm3, 0x96              ; C1: HI += it
+    vmovdqu64   [r8], zmm4                          ; written
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_more:
@@ -10443,35 +14189,35 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_in_longest
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vinserti64x2 zmm21, zmm21, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    vmovdqu64   ymm20, [rsi]                        ; whole blocks
+    vinserti64x2 zmm20, zmm20, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x03          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
+    vmovdqu64   ymm20, [rsi]                        ; whole blocks
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm20, xmm21, 0x02          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm21, [rsi]                        ; whole blocks
-    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
+    vmovdqu64   xmm20, [rsi]                        ; whole blocks
+    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 32]            ; those of the last block, zero-padded
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 32]            ; those of the last block, zero-padded
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm21, [rsi]                        ; whole blocks
+    vmovdqu64   zmm20, [rsi]                        ; whole blocks
 .one_alone_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
@@ -10482,328 +14228,328 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm25, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpternlogq  xmm25, xmm23, xmm24, 0x96           ; S: LO += it
-    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm19, xmm20, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpternlogq  xmm22, xmm19, xmm6, 0x96            ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpxorq      xmm19, xmm25, xmm6                  ; S: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpshufb     zmm6, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rsi + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm7, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm8, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm18, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm22, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
+    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm21, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
+    vpclmulqdq  xmm18, xmm19, [rdi + 304], 0x11     ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpternlogq  xmm21, xmm18, xmm5, 0x96            ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      xmm18, xmm24, xmm5                  ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpshufb     zmm5, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, [rsi + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm6, zmm1, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vpxorq      xmm1, xmm21, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm6, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpternlogq  zmm1, zmm6, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vpclmulqdq  zmm7, zmm5, [rsi], 0x01             ; C1: A1·B0
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1: LO += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpclmulqdq  zmm2, zmm5, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm26, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  xmm26, xmm24, xmm25, 0x96           ; S: LO += it
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm24, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; lengths: A1·B1
-    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi + 368], 0x10       ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpternlogq  xmm24, xmm20, xmm5, 0x96            ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 3
-    vpxorq      xmm19, xmm26, xmm5                  ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vmovdqu64   zmm5, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm20, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm19, zmm8, zmm20, 0x96            ; C2: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm8, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      xmm2, xmm24, xmm3                   ; S: HI += it
-    vaesenc     zmm3, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm5, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm5, zmm5, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm7, zmm16                   ; AES: round 12
-    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenclast zmm8, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm4, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm7, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm9, zmm18, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: LO += it
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm4, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm25, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm24, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpternlogq  xmm25, xmm23, xmm24, 0x96           ; S: LO += it
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm23, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 1
+    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm19, [rdi + 304], 0x11     ; lengths: A1·B1
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rsi + 368], 0x10       ; S: A0·K1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vpternlogq  xmm23, xmm19, xmm4, 0x96            ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
+    vpxorq      xmm18, xmm25, xmm4                  ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vmovdqu64   zmm4, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm4, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm19, zmm4, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  zmm18, zmm7, zmm19, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm2, xmm2, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm7, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpxorq      xmm1, xmm23, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm6, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm4, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm6, zmm7, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm4, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm4, [rsi + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
+    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm4, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm4, zmm4, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpternlogq  zmm1, zmm7, zmm4, 0x96              ; C3: HI += it
+    vaesenc     zmm4, zmm5, zmm15                   ; AES: round 12
+    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 12
+    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
+    vaesenclast zmm7, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm7, zmm6, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm8, zmm17, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm18, zmm3, zmm7, 0x96             ; C1: LO += it
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
+    vpclmulqdq  zmm2, zmm6, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm27, xmm20, [rdi + 688], 0x00     ; lengths: A0·K0
-    vpaddd      zmm23, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm20, [rdi + 304], 0x01     ; lengths: A1·B0
-    vpaddd      zmm25, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [rsi + 368], 0x00      ; S: A0·K0
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpternlogq  xmm27, xmm24, xmm26, 0x96           ; S: LO += it
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm26, xmm20, [rdi + 688], 0x10     ; lengths: A0·K1
-    vpxorq      zmm24, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm22, xmm3, [rsi + 368], 0x10      ; S: A0·K1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpternlogq  xmm26, xmm4, xmm22, 0x96            ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm19, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm19, xmm27, xmm5                  ; S: LO += it
-    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vmovdqu64   zmm6, [r10 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm6, [rsi + 448], 0x00       ; C2: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm6, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm19, zmm7, zmm23, 0x96            ; C2: LO += it
-    vaesenc     zmm7, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm3, zmm20, zmm9                   ; AES: round 5
-    vaesenc     zmm8, zmm22, zmm9                   ; AES: round 5
-    vpxorq      xmm2, xmm26, xmm2                   ; S: HI += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vmovdqu64   zmm6, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, [rsi + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm8, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpshufb     zmm8, zmm21, zmm0                   ; C
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm9, zmm8, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm8, [rsi + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
-    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm9, zmm8, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm8, zmm8, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vmovdqu64   zmm8, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vaesenclast zmm9, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm8, zmm4, [rsi + 384], 0x00       ; C1: A0·K0
-    vpxorq      zmm9, zmm18, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm4, [rsi], 0x01             ; C1: A1·B0
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm4, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm4, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm26, xmm19, [rdi + 688], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm19, [rdi + 304], 0x01     ; lengths: A1·B0
+    vpaddd      zmm24, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm2, [rsi + 368], 0x00      ; S: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpternlogq  xmm26, xmm23, xmm25, 0x96           ; S: LO += it
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm25, xmm19, [rdi + 688], 0x10     ; lengths: A0·K1
+    vpxorq      zmm23, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm19, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm21, xmm2, [rsi + 368], 0x10      ; S: A0·K1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vpternlogq  xmm25, xmm3, xmm21, 0x96            ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm18, zmm5                   ; AES: round 2
+    vpclmulqdq  xmm4, xmm2, [rsi - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
+    vpxorq      xmm18, xmm26, xmm4                  ; S: LO += it
+    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vmovdqu64   zmm5, [r10 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm5, [rsi + 448], 0x00       ; C2: A0·K0
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm5, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpternlogq  zmm18, zmm6, zmm22, 0x96            ; C2: LO += it
+    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm1, xmm2, [rsi - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm2, zmm19, zmm8                   ; AES: round 5
+    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 5
+    vpxorq      xmm1, xmm25, xmm1                   ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm5, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vmovdqu64   zmm5, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm5, [rsi + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm5, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpshufb     zmm7, zmm20, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x00       ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm7, [rsi + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 11
+    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C4: LO += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 12
+    vpclmulqdq  zmm7, zmm7, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpternlogq  zmm1, zmm8, zmm7, 0x96              ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
+    vaesenclast zmm8, zmm3, zmm17                   ; AES: E_K(J_0)
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm7, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vpxorq      zmm8, zmm17, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm3, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r8 + rdx]                     ; the last register
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -10811,59 +14557,59 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm3, zmm5, 0x02
-    vmovdqu64   [rcx], ymm5                         ; written
-    vmovdqu64   [rcx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm4, 0x02
+    vmovdqu64   [rcx], ymm4                         ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm4, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
-    vmovdqu64   [rcx], ymm5                         ; written
-    vextracti64x2 xmm3, zmm5, 0x01
+    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm2, zmm4, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm5, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm4, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
-    vmovdqu64   [rcx], xmm5                         ; written
+    vmovdqu64   [rcx], xmm4                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm5, 0x01
-    vpxorq      xmm3, xmm3, xmm5                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm4, xmm5, [rdx + rax + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm4, 0x01
+    vpxorq      xmm2, xmm2, xmm4                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm4, [rdx + rax + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm3, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm2, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm4, xmm5, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax]             ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 176]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vpxorq      xmm3, xmm4, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 176]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
-    vmovdqu64   [rcx], zmm5                         ; written
+    vmovdqu64   [rcx], zmm4                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm1, zmm19, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm19, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm18, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -10873,270 +14619,271 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm23, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm24, xmm3, [rdi + 432], 0x00      ; S: A0·K0
-    vpaddd      zmm25, zmm2, zmm22                  ; AES: 4 blocks ahead
+    vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm2, [rdi + 432], 0x00      ; S: A0·K0
+    vpaddd      zmm25, zmm1, zmm21                  ; AES: 4 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm27, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm26, xmm2, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm27, zmm1, zmm22                  ; AES: 8 blocks ahead
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpxorq      xmm30, xmm24, xmm26                 ; S: LO += it
-    vpaddd      zmm24, zmm2, zmm20                  ; AES: 12 blocks ahead
+    vpaddd      zmm24, zmm1, zmm19                  ; AES: 12 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vmovdqu64   zmm26, [r10 + 64]                   ; C, bytes as in memory
-    vpaddd      zmm2, zmm2, zmm21                   ; AES: the next counters
+    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
     vpshufb     zmm26, zmm26, zmm0                  ; C
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x00     ; C2: A0·K0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm26, [rdi + 128], 0x01     ; C2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2: LO += it
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm28, xmm3, [rdi + 432], 0x10      ; S: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm29, xmm28, xmm3                  ; S: HI += it
-    vaesenc     zmm3, zmm25, zmm6                   ; AES: round 2
-    vaesenc     zmm25, zmm27, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm28, xmm2, [rdi + 432], 0x10      ; S: A0·K1
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm2, xmm2, [rdi + 48], 0x11        ; S: A1·B1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vpxorq      xmm29, xmm28, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm25, zmm5                   ; AES: round 2
+    vaesenc     zmm25, zmm27, zmm5                  ; AES: round 2
     vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x10     ; C2: A0·K1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
     vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
     vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C2: HI += it
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vmovdqu64   zmm26, [r10 + 128]                  ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
     vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
     vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x00     ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
     vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
     vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
     vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
     vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C3: HI += it
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
     vmovdqu64   zmm26, [r10 + 192]                  ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
     vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
     vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
     vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
     vpclmulqdq  zmm27, zmm26, [rdi + 640], 0x10     ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
     vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
     vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C4: HI += it
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
     vmovdqu64   zmm26, [r10]                        ; C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
     vpshufb     zmm26, zmm26, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
     vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x00     ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
     vpclmulqdq  zmm28, zmm26, [rdi + 64], 0x01      ; C1: A1·B0
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: LO += it
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
     vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1: A0·K1
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
     vpclmulqdq  zmm26, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
     vpternlogq  zmm29, zmm27, zmm26, 0x96           ; C1: HI += it
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm30, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm19, zmm19, zmm18                 ; AES: E_K(J_0)
+    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 13
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
+    vpclmulqdq  zmm26, zmm30, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm18, zmm18, zmm17                 ; AES: E_K(J_0)
     vpshufd     zmm27, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rsp], xmm19                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm19, zmm18, [r10]                 ; AES: k_Nr + text
+    vmovdqu64   [rsp], xmm18                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
     vpternlogq  zmm27, zmm29, zmm26, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm19                         ; AES: written
-    vextracti64x4 ymm19, zmm27, 0x01                ; reduce: upper lanes
-    vpxorq      zmm23, zmm18, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm23                   ; AES: last round: the other text
-    vpxorq      ymm19, ymm27, ymm19                 ; reduce: add up the lanes
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm23, ymm19, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpxorq      xmm23, xmm19, xmm23                 ; reduce: add up the lanes
-    vpxorq      zmm3, zmm18, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm3                    ; AES: written
+    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm18                         ; AES: written
+    vextracti64x4 ymm18, zmm27, 0x01                ; reduce: upper lanes
+    vpxorq      zmm23, zmm17, [r10 + 64]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm23                   ; AES: last round: the other text
+    vpxorq      ymm18, ymm27, ymm18                 ; reduce: add up the lanes
+    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm23, ymm18, 0x01                ; reduce: upper lanes
+    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpxorq      xmm23, xmm18, xmm23                 ; reduce: add up the lanes
+    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm3, zmm2, zmm0                    ; AES: counter block
-    vmovdqu64   zmm19, [r10 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm24, zmm2, zmm22                  ; AES: 4 blocks ahead
+    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm18, [r10 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpaddd      zmm24, zmm1, zmm21                  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
-    vpaddd      zmm25, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^2: C
+    vpaddd      zmm25, zmm1, zmm22                  ; AES: 8 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vmovdqu64   zmm26, [r10 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm27, zmm2, zmm20                  ; AES: 12 blocks ahead
+    vpaddd      zmm27, zmm1, zmm19                  ; AES: 12 blocks ahead
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpshufb     zmm26, zmm26, zmm0                  ; C4·H^1: C
-    vpaddd      zmm2, zmm2, zmm21                   ; AES: the next counters
-    vpclmulqdq  zmm30, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm28, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
+    vpclmulqdq  zmm30, zmm18, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm28, zmm18, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm26, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
+    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm31, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm31, zmm18, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
     vpclmulqdq  zmm28, zmm26, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpternlogq  zmm31, zmm19, zmm28, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm19, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
+    vpternlogq  zmm31, zmm18, zmm28, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm18, zmm24, zmm6                  ; AES: round 3
     vmovdqu64   zmm24, [r10 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 3
     vpshufb     zmm24, zmm24, zmm0                  ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
     vpclmulqdq  zmm29, zmm24, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
     vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
     vpclmulqdq  zmm28, zmm24, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
     vmovdqu64   zmm26, [r10]                        ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
     vpshufb     zmm26, zmm26, zmm0                  ; C1·H^4: C
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
     vpxorq      zmm23, zmm26, zmm23                 ; C1·H^4: A = X + C
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
     vpclmulqdq  zmm26, zmm24, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
     vpclmulqdq  zmm28, zmm23, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
     vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm26, zmm27, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm26, zmm27, zmm12                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
     vpclmulqdq  zmm24, zmm24, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
     vpclmulqdq  zmm27, zmm23, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
     vpternlogq  zmm31, zmm24, zmm27, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
     vpclmulqdq  zmm24, zmm23, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
-    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 11
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
+    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 11
     vpxorq      zmm24, zmm30, zmm24                 ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
     vpclmulqdq  zmm23, zmm23, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
-    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 12
+    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
+    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 12
     vpshufd     zmm27, zmm24, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
     vpternlogq  zmm31, zmm23, zmm27, 0x96           ; reduce: + HI
-    vaesenc     zmm23, zmm25, zmm17                 ; AES: round 13
-    vaesenc     zmm25, zmm26, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm24, zmm24, zmm1, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm26, zmm18, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm26                   ; AES: last round: the other text
+    vaesenc     zmm23, zmm25, zmm16                 ; AES: round 13
+    vaesenc     zmm25, zmm26, zmm16                 ; AES: round 13
+    vpclmulqdq  zmm24, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm26, zmm17, [r10]                 ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm26                   ; AES: last round: the other text
     vpxorq      zmm24, zmm24, zmm31                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 64]             ; AES: k_Nr + text
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
     vextracti64x4 ymm26, zmm24, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vpxorq      ymm19, ymm24, ymm26                 ; reduce: add up the lanes
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x2 xmm24, ymm19, 0x01                ; reduce: upper lanes
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpxorq      xmm23, xmm19, xmm24                 ; reduce: add up the lanes
-    vpxorq      zmm3, zmm18, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm3                    ; AES: written
+    vaesenclast zmm2, zmm18, zmm2                   ; AES: last round: the other text
+    vpxorq      ymm18, ymm24, ymm26                 ; reduce: add up the lanes
+    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm24, ymm18, 0x01                ; reduce: upper lanes
+    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpxorq      xmm23, xmm18, xmm24                 ; reduce: add up the lanes
+    vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm2                    ; AES: written
     add         r10, 256                            ; next group
     add         r8, 256
     sub         r9, 256
@@ -11146,10 +14893,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
 .one_rest:
     mov         rax, rbp
     shl         rax, 0x03                           ; bits
-    vmovq       xmm3, rax
+    vmovq       xmm2, rax
     shl         r11, 0x03                           ; bits
-    vmovq       xmm19, r11
-    vpunpcklqdq xmm3, xmm3, xmm19                   ; bits of both lengths, bytes reversed
+    vmovq       xmm18, r11
+    vpunpcklqdq xmm2, xmm2, xmm18                   ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -11159,76 +14906,74 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rdx, r9
     sub         rdx, rax                            ; bytes before the last register
     lea         rsi, [r10 + rdx]                    ; the last register
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm19, [rsi]                        ; whole blocks
-    vinserti64x2 zmm19, zmm19, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm19, xmm21, 0x03          ; with them
+    vmovdqu64   ymm18, [rsi]                        ; whole blocks
+    vinserti64x2 zmm18, zmm18, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm18, xmm20, 0x03          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm19, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm21, zmm19, xmm21, 0x02          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm18, [rsi]                        ; whole blocks
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm20, zmm18, xmm20, 0x02          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm19, [rsi]                        ; whole blocks
-    vmovdqu64   xmm21, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm21, ymm19, xmm21, 0x01          ; with them
+    vmovdqu64   xmm18, [rsi]                        ; whole blocks
+    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm20, xmm20, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm20, ymm18, xmm20, 0x01          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm21, [rsi]                        ; whole blocks
+    vmovdqu64   xmm20, [rsi]                        ; whole blocks
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm19, [rsi]                        ; the first bytes
-    vmovq       xmm21, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm21, xmm21, [rcx + 24]            ; in their places
-    vporq       xmm21, xmm19, xmm21                 ; zero-padded
+    vmovq       xmm18, [rsi]                        ; the first bytes
+    vmovq       xmm20, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm20, xmm20, [rcx + 24]            ; in their places
+    vporq       xmm20, xmm18, xmm20                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm19, [rsi]                        ; the first bytes
-    vmovd       xmm21, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm21, xmm21, [rcx + 20]            ; in their places
-    vporq       xmm21, xmm19, xmm21                 ; zero-padded
+    vmovd       xmm18, [rsi]                        ; the first bytes
+    vmovd       xmm20, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm20, xmm20, [rcx + 20]            ; in their places
+    vporq       xmm20, xmm18, xmm20                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r11d, byte [rsi]                    ; byte 0
-    vmovq       xmm19, r11
+    vmovq       xmm18, r11
     mov         r11d, 0x00                          ; no byte stays
     mov         r11, rax
     shr         r11, 0x01
     movzx       r11d, byte [rsi + r11]              ; byte n >> 1
-    vmovq       xmm21, r11
+    vmovq       xmm20, r11
     mov         r11d, 0x00                          ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm19, xmm19, xmm21
+    vpslldq     xmm20, xmm20, 0x01
+    vporq       xmm18, xmm18, xmm20
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm21, rsi
+    vmovq       xmm20, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm19, xmm19, xmm21
-    vpandq      xmm21, xmm19, [rcx + 112]           ; zero-padded
+    vpslldq     xmm20, xmm20, 0x02
+    vporq       xmm18, xmm18, xmm20
+    vpandq      xmm20, xmm18, [rcx + 112]           ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm21, [rsi]                        ; whole blocks
+    vmovdqu64   zmm20, [rsi]                        ; whole blocks
 .one_rest_in_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
@@ -11238,381 +14983,381 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_rest_over_2
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      xmm19, xmm19, xmm4                  ; lengths: LO += it
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpshufb     zmm4, zmm21, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpxorq      zmm4, zmm4, zmm23                   ; A = X + C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 10
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm2, zmm15                   ; AES: round 11
-    vpxorq      xmm2, xmm5, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x10       ; C1: A0·K1
-    vpxorq      zmm6, zmm18, zmm21                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rsi], 0x11             ; C1: A1·B1
-    vaesenclast zmm8, zmm3, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm5, zmm4, 0x96              ; C1: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm18, xmm18, xmm3                  ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpshufb     zmm3, zmm20, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm5, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm1, zmm14                   ; AES: round 11
+    vpxorq      xmm1, xmm4, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm5, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x10       ; C1: A0·K1
+    vpxorq      zmm5, zmm17, zmm20                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
+    vaesenclast zmm7, zmm2, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm2, zmm2, zmm22                   ; AES: 4 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm22, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpxorq      zmm24, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      xmm19, xmm20, xmm22                 ; lengths: LO += it
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm24, zmm5                   ; AES: round 1
-    vpshufb     zmm20, zmm21, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm20, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm20, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      xmm2, xmm5, xmm3                    ; lengths: HI += it
-    vaesenc     zmm3, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm20, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm20, [rsi + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpxorq      zmm5, zmm5, zmm23                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm7, zmm5, [rsi], 0x01             ; C1: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1: LO += it
-    vpxorq      zmm6, zmm18, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
-    vmovdqu64   [r8], zmm4                          ; AES: written
-    vpclmulqdq  zmm4, zmm5, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm3, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C1: HI += it
+    vpshufb     zmm18, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm19, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm1, zmm1, zmm21                   ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm21, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      zmm22, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      xmm18, xmm19, xmm21                 ; lengths: LO += it
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 1
+    vpshufb     zmm19, zmm20, zmm0                  ; C
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm19, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm19, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C2: LO += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpxorq      xmm1, xmm4, xmm2                    ; lengths: HI += it
+    vaesenc     zmm2, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm19, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm19, [rsi + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpternlogq  zmm1, zmm4, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vmovdqu64   zmm4, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpxorq      zmm4, zmm4, zmm23                   ; A = X + C
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpclmulqdq  zmm6, zmm4, [rsi], 0x01             ; C1: A1·B0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm17, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm4, [rsi + 384], 0x10       ; C1: A0·K1
+    vmovdqu64   [r8], zmm3                          ; AES: written
+    vpclmulqdq  zmm3, zmm4, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm22, zmm2, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm24, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm24                 ; lengths: LO += it
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm24, [r10 + 64]                   ; C, bytes as in memory
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpshufb     zmm4, zmm24, zmm0                   ; C
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm4, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm4, [rsi + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpternlogq  zmm19, zmm24, zmm20, 0x96           ; C2: LO += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
-    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm2, zmm8                    ; AES: round 4
-    vpxorq      xmm2, xmm20, xmm3                   ; lengths: HI += it
-    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rsi + 448], 0x10       ; C2: A0·K1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [rsi + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpternlogq  zmm2, zmm5, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpshufb     zmm5, zmm21, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm5, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm5, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 11
-    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpxorq      zmm6, zmm6, zmm23                   ; A = X + C
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      zmm8, zmm18, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm6, [rsi], 0x01             ; C1: A1·B0
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm7, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
-    vpclmulqdq  zmm3, zmm6, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm1, zmm1, zmm22                   ; AES: 8 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      xmm18, xmm18, xmm24                 ; lengths: LO += it
+    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vmovdqu64   zmm22, [r10 + 64]                   ; C, bytes as in memory
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpshufb     zmm3, zmm22, zmm0                   ; C
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm3, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm3, [rsi + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpternlogq  zmm18, zmm22, zmm19, 0x96           ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 3
+    vpclmulqdq  xmm19, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm1, zmm7                    ; AES: round 4
+    vpxorq      xmm1, xmm19, xmm2                   ; lengths: HI += it
+    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm4, zmm3, [rsi + 448], 0x10       ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm3, zmm3, [rsi + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpternlogq  zmm1, zmm4, zmm3, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm6, zmm9                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm4, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm4, [rsi + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm4, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm4, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vpternlogq  zmm1, zmm6, zmm4, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 11
+    vmovdqu64   zmm5, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vpxorq      zmm5, zmm5, zmm23                   ; A = X + C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vpxorq      zmm7, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm5, [rsi], 0x01             ; C1: A1·B0
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm18, zmm6, zmm8, 0x96             ; C1: LO += it
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm5, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm2                     ; AES: written
+    vpclmulqdq  zmm2, zmm5, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm24, zmm2, zmm0                   ; AES: counter block
-    vpclmulqdq  xmm19, xmm3, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpaddd      zmm22, zmm2, zmm22                  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm1, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm18, xmm2, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm2, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpaddd      zmm22, zmm1, zmm22                  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rdi + 304], 0x01      ; lengths: A1·B0
-    vpaddd      zmm26, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpxorq      xmm19, xmm19, xmm25                 ; lengths: LO += it
-    vpaddd      zmm2, zmm2, zmm20                   ; AES: 12 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vmovdqu64   zmm20, [r10 + 64]                   ; C, bytes as in memory
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vpxorq      zmm25, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, [rsi + 448], 0x00      ; C2: A0·K0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm20, [rsi + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpternlogq  zmm19, zmm4, zmm26, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm24, zmm6                   ; AES: round 2
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
-    vpclmulqdq  xmm22, xmm3, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 2
-    vaesenc     zmm6, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm2, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 3
-    vpxorq      xmm2, xmm22, xmm2                   ; lengths: HI += it
-    vaesenc     zmm5, zmm24, zmm7                   ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm20, [rsi + 448], 0x10      ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm20, [rsi + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpternlogq  zmm2, zmm7, zmm20, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vmovdqu64   zmm7, [r10 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x00       ; C3: A0·K0
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rsi + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [rsi + 512], 0x10       ; C3: A0·K1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rsi + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpshufb     zmm7, zmm21, zmm0                   ; C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x00       ; C4: A0·K0
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm7, [rsi + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C4: LO += it
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [rsi + 576], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [rsi + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
-    vmovdqu64   zmm7, [r10]                         ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 13
-    vpxorq      zmm7, zmm7, zmm23                   ; A = X + C
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 13
-    vpxorq      zmm8, zmm18, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm7, [rsi + 384], 0x00       ; C1: A0·K0
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r8], zmm3                          ; AES: written
-    vpclmulqdq  zmm3, zmm7, [rsi], 0x01             ; C1: A1·B0
-    vpxorq      zmm8, zmm18, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm19, zmm9, zmm3, 0x96             ; C1: LO += it
-    vmovdqu64   [r8 + 64], zmm4                     ; AES: written
-    vpxorq      zmm3, zmm18, [r10 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm7, [rsi + 384], 0x10       ; C1: A0·K1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm3                    ; AES: written
-    vpclmulqdq  zmm3, zmm7, [rsi], 0x11             ; C1: A1·B1
-    vpxorq      zmm5, zmm18, zmm21                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm6, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm2, zmm4, zmm3, 0x96              ; C1: HI += it
+    vpxorq      xmm18, xmm18, xmm25                 ; lengths: LO += it
+    vpaddd      zmm1, zmm1, zmm19                   ; AES: 12 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vmovdqu64   zmm19, [r10 + 64]                   ; C, bytes as in memory
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm3, zmm19, [rsi + 448], 0x00      ; C2: A0·K0
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm25, zmm19, [rsi + 64], 0x01      ; C2: A1·B0
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpternlogq  zmm18, zmm3, zmm25, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm24, zmm5                   ; AES: round 2
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 2
+    vpclmulqdq  xmm21, xmm2, [rdi + 688], 0x10      ; lengths: A0·K1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm5, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm2, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 3
+    vpxorq      xmm1, xmm21, xmm1                   ; lengths: HI += it
+    vaesenc     zmm4, zmm22, zmm6                   ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm19, [rsi + 448], 0x10      ; C2: A0·K1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm19, zmm19, [rsi + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpternlogq  zmm1, zmm6, zmm19, 0x96             ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vmovdqu64   zmm6, [r10 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x00       ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rsi + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm6, [rsi + 512], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [rsi + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpshufb     zmm6, zmm20, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x00       ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm6, [rsi + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
+    vpternlogq  zmm18, zmm7, zmm8, 0x96             ; C4: LO += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm6, [rsi + 576], 0x10       ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
+    vpclmulqdq  zmm6, zmm6, [rsi + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpternlogq  zmm1, zmm7, zmm6, 0x96              ; C4: HI += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 12
+    vmovdqu64   zmm6, [r10]                         ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 13
+    vpxorq      zmm6, zmm6, zmm23                   ; A = X + C
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 13
+    vpxorq      zmm7, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm6, [rsi + 384], 0x00       ; C1: A0·K0
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r8], zmm2                          ; AES: written
+    vpclmulqdq  zmm2, zmm6, [rsi], 0x01             ; C1: A1·B0
+    vpxorq      zmm7, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm18, zmm8, zmm2, 0x96             ; C1: LO += it
+    vmovdqu64   [r8 + 64], zmm3                     ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm6, [rsi + 384], 0x10       ; C1: A0·K1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm6, [rsi], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm17, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm7, zmm5, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm1, zmm3, zmm2, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r8 + rdx]                     ; the last register
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm3, zmm8, 0x02
-    vmovdqu64   [rcx], ymm8                         ; written
-    vmovdqu64   [rcx + 32], xmm3                    ; written
+    vextracti64x2 xmm2, zmm7, 0x02
+    vmovdqu64   [rcx], ymm7                         ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm3, zmm7, 0x03
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm8                         ; written
-    vextracti64x2 xmm3, zmm8, 0x01
+    vmovdqu64   [rcx], ymm7                         ; written
+    vextracti64x2 xmm2, zmm7, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm4, zmm8, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rdx + rax + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm3, zmm7, 0x02
+    vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
+    vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm8                         ; written
+    vmovdqu64   [rcx], xmm7                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x01
-    vpxorq      xmm3, xmm3, xmm8                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm4, xmm8, [rdx + rax + 160]       ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm3              ; written
+    vextracti64x2 xmm2, zmm7, 0x01
+    vpxorq      xmm2, xmm2, xmm7                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm3, xmm7, [rdx + rax + 160]       ; in front
+    vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm8                         ; written
+    vmovdqu64   [rcx], xmm7                         ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_16:
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm3, xmm8, [rdx + rax + 8]         ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm7, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm7, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm8                         ; the first bytes
-    vpshufb     xmm3, xmm8, [rdx + rax + 12]        ; the last bytes
-    vmovd       [rcx + rax - 4], xmm3               ; the last bytes
+    vmovd       [rcx], xmm7                         ; the first bytes
+    vpshufb     xmm2, xmm7, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [rcx], xmm7, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm3, xmm8, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm3, 0x00        ; byte n >> 1
-    vpshufb     xmm3, xmm8, [rdx + rax + 15]        ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
+    vpshufb     xmm2, xmm7, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm7, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm8                         ; written
+    vmovdqu64   [rcx], zmm7                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm1, zmm19, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm19, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm18, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm1, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -11627,9 +15372,9 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rax, [rax + 64]                     ; tag_len
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rdx, rax
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x10
     jae         .one_given_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_given_under_8
     vmovq       xmm1, [rcx]                         ; the first bytes
@@ -11651,7 +15396,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .one_right
     vpxorq      xmm0, xmm0, xmm0

@@ -42,11 +42,12 @@ EVERY = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24}
 
 
 def kernel(key: int) -> GcmKernel:
-    """The kernel of the page, or a smaller one with another key: that of 192 bits has `alike`.
+    """The kernel of the page, or a smaller one with another key: that of 192 bits has `alike`, for
+    all numbers of rows.
 
     The smaller ones wipe, also masks of lengths, which they read from the records.
     """
-    blocks = 24 if key == 128 else 4
+    blocks = {128: 24, 192: 16, 256: 4}[key]
     many = "alike" if key == 192 else "groups"
     wipe = key != 128
     return GcmKernel(key, "avx512", "k", "clmul1", blocks, short=True, many=many, wipe=wipe)

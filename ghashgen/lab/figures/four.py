@@ -24,7 +24,7 @@ WIDE = (WIDTH - 2 * MARGIN - (LANES - 1) * GAP) / LANES
 def counts(source: str) -> Mapping[tuple[str, str], int]:
     """Return what the drawn group's code has, by mnemonic and kind of register."""
     function = source.partition(f"\n{KERNEL}_seal_many:\n")[2]
-    code = re.split(r"\n\.", function.partition("\n.alike_first:\n")[2])[0]
+    code = function.partition("\n.alike_first:\n")[2].partition("\n.alike_after_group:\n")[0]
     return Counter(re.findall(r"^ +(vpclmul|vaesenc)\w* +([xz])mm", code, re.MULTILINE))
 
 

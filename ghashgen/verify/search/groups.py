@@ -1,31 +1,40 @@
-"""Assertions of messages in groups of four alike, of one row of 64 bytes or less.
+"""Assertions of messages in groups of four alike, of four rows of 64 bytes or less.
 
     next      before any record: four records are asked whether they are alike
     group     before a group: its messages are alike, so what is known of one is known of each
-    hash      where the texts of a group are written and nothing is hashed, for each place in it
-    judge     before the tags of a group are compared, in `open_many`, for each place in it
+    read      where their AAD is in a register, for each place in the group
+    last      where all rows but the last are written, if there are several, for each place
+    hash      where the texts of a group are written and nothing is hashed, for each place
+    judge     before the tags of a group are compared, in `open_many`, for each place
+    told      behind the verdict on one message, for each place and each answer of its own
     checks    behind a group: what is in registers depends on the context and on lengths alone
     one       before a message that is processed by itself
 
-There is a group, and checks, for each number of blocks: the powers of H in registers depend on it.
+A group of one row has an assertion for each number of blocks: the powers of H in registers depend
+on it. One of more rows is for all lengths of its last row, and only `hash` is for a number of
+blocks. So lengths of AAD are gone through before `read`, those of text before `hash`.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Case, Fork
-from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.numbers import combined, unknown
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import DATA, RAW, Term
 from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.machine.machine import END
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import GIVEN
-from ghashgen.verify.meaning.records import COUNT, PLACE, RECORD
+from ghashgen.verify.meaning.records import COUNT, MESSAGES, PLACE, RECORD, STATUS
 from ghashgen.verify.meaning.tag import TAG_LENGTH
+from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT
 from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
@@ -33,13 +42,21 @@ from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.message import Search
 from ghashgen.verify.search.variables import Variables
 
-NEXT, ONE, GROUP, HASH, JUDGE, CHECKS = "next", "one", "group", "hash", "judge", "checks"
+NEXT, ONE, GROUP, READ, LAST = "next", "one", "group", "read", "last"
+HASH, JUDGE, TOLD, CHECKS = "hash", "judge", "told", "checks"
 
-ABOVE = {CHECKS: 1, NEXT: 0, GROUP: -1, HASH: -2, JUDGE: -3, ONE: -1}
+STEPS = (GROUP, READ, LAST, HASH, JUDGE)
+"""What comes after another in a group."""
+
+SIZE, ROW, MOST_ROWS = 4, 4, 4
+"""Messages of a group, blocks of a row, and rows of the longest messages."""
+
+LETTERS = "abcdefghijklmnop"
+"""Places, groups and numbers of blocks in names."""
+
+BELOW = (*STEPS, *(f"{TOLD}{LETTERS[k]}" for k in range(SIZE)))
+ABOVE = {CHECKS: 1, NEXT: 0, ONE: -1} | {step: -1 - k for k, step in enumerate(BELOW)}
 """What falls from cut to cut, beside the messages that are left."""
-
-SIZE, MOST_BLOCKS = 4, 4
-"""Messages of a group, and blocks of the longest one."""
 
 MANY_WAYS = 8
 """So many ways lead to where a message is processed by itself, at least."""
@@ -77,23 +94,36 @@ class Groups:
         self.heads = heads - inner
         self.inside = {at for at in after for o, last in loops.items() if o <= at <= last}
         self.assertions: dict[str, Any] = self.search.data["assertions"]
-        self.same = {n: n for n in self.search.meaning.numbers}
+        meaning = self.search.meaning
+        self.same = {n: n for n in meaning.numbers}
+        (self.hashed,) = (p for p in meaning.parts if isinstance(p, Hashing) and p.name == "x")
 
     def add(self) -> None:
         """Add them."""
-        for blocks in range(1, MOST_BLOCKS + 1):
-            self.group(blocks)
+        for number in range(1, ROW + 1):
+            self.group(LETTERS[number - 1], range(number, number + 1), 1)
+        for rows in range(2, MOST_ROWS + 1):
+            blocks = range(ROW * (rows - 1) + 1, ROW * rows + 1)
+            if not self.is_taken(BLOCK_BYTES * blocks[-1]):
+                break
+            self.group(LETTERS[ROW + rows - 2], blocks, rows)
         (few,) = self.search.source(NEXT)[0].each((_case({PLACE: 0, COUNT: 1, RECORD: 0}),))
         _, state = self.follow(few, self.search.source(NEXT)[1], {self.one}, END)
         self.assertions[ONE] = self.search.begins(state, self.one, window=1) | {
             "facts": [f"{COUNT}-{RECORD}-1"], "from": {NEXT: [self.search.way(0, 1)]},
         }  # fmt: skip
 
-    def group(self, blocks: int) -> None:
-        """Add the assertions of groups of messages of so many blocks."""
-        search, letter = self.search, "abcd"[blocks - 1]
-        name, checks = f"{GROUP}{letter}", f"{CHECKS}{letter}"
-        lengths = [BLOCK_BYTES * (blocks - 1) + 1, BLOCK_BYTES * blocks]
+    def is_taken(self, length: int) -> bool:
+        """Return whether there are groups of messages of a length."""
+        with suppress(Refutation):
+            self.follow(*self.from_(NEXT, LIKE | {"length": length, PLACE: 0}), self.inside)
+            return True
+        return False
+
+    def group(self, letter: str, blocks: range, rows: int) -> None:
+        """Add the assertions of groups of messages of so many blocks, in so many rows."""
+        search, name, checks = self.search, f"{GROUP}{letter}", f"{CHECKS}{letter}"
+        lengths = [BLOCK_BYTES * (blocks[0] - 1) + 1, BLOCK_BYTES * blocks[-1]]
         known = LIKE | {"length": lengths[1] - 1}
         at, state = self.follow(*self.from_(NEXT, known | {PLACE: 0}), self.inside)
         one = self.assertions[name] = search.begins(state, at, alike=SAME)
@@ -102,58 +132,134 @@ class Groups:
             one["unknowns"][TAG_LENGTH] = [16, 16]
         one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{SIZE}", f"{RECORD}-{PLACE}"]
         one["from"] = {NEXT: [self.same], checks: [self.same]}
-        sources = self.hashes(name, known)
+        places = [(name, known | {PLACE: index}) for index in range(SIZE)]
+        written = BLOCK_BYTES * ROW * (rows - 1)
+        before = self.placed(READ, places, 0)
+        if rows > 1:
+            before = self.placed(LAST, before, written)
+        sources = list[tuple[str, dict[str, int]]]()
+        for number in blocks:
+            own = {"length": BLOCK_BYTES * number - 1}
+            several = LETTERS[number - 1] if rows > 1 else ""
+            some = [(source, now | own) for source, now in before]
+            sources += self.placed(HASH, some, own["length"], several, number)
         if search.answers:
-            sources = self.judges(sources, known)
-        at, state = self.follow(*self.from_(sources[0], known), self.heads)
+            sources = self.told(self.judges(sources))
+        at, state = self.follow(*self.from_(*sources[0]), self.heads)
         behind = self.assertions[checks] = search.begins(state, at, SIZE, BEHIND)
         behind["unknowns"] |= {"text": lengths, "more": [1, 16]}
         way = search.way(SIZE, SIZE) | {new: old for old, new in BEHIND.items()}
-        behind["from"] = {source: [way] for source in sources}
+        behind["from"] = {source: [way] for source, _ in sources}
         self.assertions[NEXT]["from"][checks] = [search.way(0, SIZE)]
 
-    def hashes(self, group: str, known: dict[str, int]) -> list[str]:
-        """Add assertions where the texts of a group are written; return their names."""
+    def placed(
+        self, kind: str, before: list[tuple[str, dict[str, int]]], written: int,
+        several: str = "", blocks: int = 0,
+    ) -> list[tuple[str, dict[str, int]]]:  # fmt: skip
+        """Add assertions where so many bytes of text are written and AAD is read, for each place.
+
+        Return their names, with what is known where they are followed. `blocks` is the number of
+        blocks of the messages, if they are for one alone.
+        """
         found = list[tuple[State, int]]()
-        for index in range(SIZE):
-            for state, at in self.walk(*self.from_(group, known | {PLACE: index})):
-                if self.is_written(state, at):
+        for source, known in before:
+            for state, at in self.walk(*self.from_(source, known)):
+                if self.is_written(state, at, written):
                     found.append((state, at))
                     break
             else:
-                raise unsupported("search: no place in a group where its texts are written")
-        to = max(at for _, at in found)
-        return [
-            self.placed(HASH, group, *(one if one[1] == to else self.follow(*one, {to})[::-1]),
-                        {"mask": True})
-            for one in found
-        ]  # fmt: skip
-
-    def is_written(self, state: State, at: int) -> bool:
-        """Return whether the text is written, and all that is in vector registers has a name."""
-        text = self.search.meaning.text
-        if len(state.memory.written[text.out]) != state.ghosts["length"]:
-            return False
-        places = self.says(state, at)["places"]
-        return not any(v == "?" for place, v in places.items() if "+" not in place)
-
-    def judges(self, before: list[str], known: dict[str, int]) -> list[str]:
-        """Add assertions before the tags of a group are compared; return their names."""
-        at, names = self.compared(*self.from_(before[0], known)), list[str]()
-        ghosts: dict[str, Any] = {"x": None, "mask": False, "answer": {"tag": "tag"}}
-        for name in before:
-            _, state = self.follow(*self.from_(name, known), {at})
-            names.append(self.placed(JUDGE, name, state, at, ghosts))
+                raise unsupported(f"search: no place in a group for {kind}")
+        to, names = max(at for _, at in found), list[tuple[str, dict[str, int]]]()
+        for (source, known), (state, at) in zip(before, found, strict=True):
+            if at != to:
+                _, state = self.follow(state, at, {to})
+            ghosts = {"mask": kind != READ, "output": "length" if kind == HASH else str(written)}
+            name = self.named(kind, source, state, to, ghosts, several)
+            if blocks:
+                least = BLOCK_BYTES * (blocks - 1) + 1
+                self.assertions[name]["unknowns"]["length"] = [least, BLOCK_BYTES * blocks]
+            names.append((name, known))
         return names
 
-    def placed(self, kind: str, before: str, state: State, at: int, ghosts: dict[str, Any]) -> str:
+    def is_written(self, state: State, at: int, written: int) -> bool:
+        """Return whether so much text is written, and all that is in vector registers has a name,
+        AAD among it.
+        """
+        text = self.search.meaning.text
+        if len(state.memory.written[text.out]) + state.ghosts[DONE] != written:
+            return False
+        places = self.says(state, at)["places"]
+        read = ["t", "block", self.hashed.order[0].letter, ["n", "0"]]
+        return read in places.values() and not any(
+            v == "?" for place, v in places.items() if "+" not in place
+        )
+
+    def judges(self, before: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:
+        """Add assertions before the tags of a group are compared; return their names."""
+        at, names = self.compared(*self.from_(*before[0])), dict[str, dict[str, int]]()
+        ghosts: dict[str, Any] = {"x": None, "mask": False, "answer": {"tag": "tag"}}
+        for source, known in before:
+            index = known[PLACE]
+            name = f"{JUDGE}{source.removeprefix(HASH)[0]}{LETTERS[index]}"
+            if name in self.assertions:
+                self.assertions[name]["from"][source] = [self.same]
+                continue
+            _, state = self.follow(*self.from_(source, known), {at})
+            self.named(JUDGE, source, state, at, ghosts | {"output": "length"})
+            group = self.assertions[f"{GROUP}{name.removeprefix(JUDGE)[0]}"]
+            self.assertions[name]["unknowns"]["length"] = group["unknowns"]["length"]
+            names[name] = known
+        return [*names.items()]
+
+    def told(self, before: list[tuple[str, dict[str, int]]]) -> list[tuple[str, dict[str, int]]]:
+        """Add assertions behind each verdict but the last; return the last ones' names.
+
+        A verdict stands where the way of a wrong tag joins that of a right one.
+        """
+        ways = Counter(to for after in self.search.after.values() for to in after)
+        places = [at for _, at in self.walk(*self.from_(*before[0])) if ways[at] > 1][: SIZE - 1]
+        out = list[tuple[str, dict[str, int]]]()
+        for judge, known in before:
+            index, names = known[PLACE], {"": judge}
+            for k, at in enumerate(places):
+                asked = dict.fromkeys((RIGHT, DIFFERS), names[""]) if k == index else names
+                names = {
+                    answer: self.answered(k, answer, judge, source, at, known)
+                    for answer, source in asked.items()
+                }
+            out += [(name, known) for name in names.values()]
+        return out
+
+    def answered(
+        self, k: int, answer: str, judge: str, source: str, at: int, known: dict[str, int]
+    ) -> str:
+        """Add an assertion behind verdict k, where a message has an answer or none yet."""
+        meaning, earlier = self.search.meaning, self.assertions[judge]
+        _, state = self.follow(*self.from_(source, known), {at})
+        name = f"{TOLD}{LETTERS[k]}{judge.removeprefix(JUDGE)}{answer[:1]}"
+        one = self.assertions[name] = self.says(state, at)
+        one["ghosts"] = {**earlier["ghosts"], ANSWER: answer or earlier["ghosts"][ANSWER]}
+        one |= {n: earlier[n] for n in ("unknowns", "facts")} | {"from": {source: [self.same]}}
+        if answer:
+            status = combined(meaning.at({RECORD: unknown(RECORD)}), STATUS)
+            one["places"][f"{MESSAGES}+{status}:{NUMBER_BYTES}"] = [
+                "n",
+                str(int(answer == DIFFERS)),
+            ]
+        return name
+
+    def named(
+        self, kind: str, before: str, state: State, at: int, ghosts: dict[str, Any],
+        several: str = "",
+    ) -> str:  # fmt: skip
         """Add an assertion where a state comes, which follows a known place; return its name."""
         earlier, index = self.assertions[before], state.ghosts[PLACE]
-        name = f"{kind}{before.removeprefix(GROUP).removeprefix(HASH)[0]}{'abcd'[index]}"
+        step = next(step for step in STEPS if before.startswith(step))
+        name = f"{kind}{before.removeprefix(step)[0]}{LETTERS[index]}{several}"
         one = self.assertions[name] = self.says(state, at)
         one["unknowns"] |= {n: earlier["unknowns"][n] for n in self.search.meaning.lengths}
         one["unknowns"][PLACE] = [index, index]
-        one["ghosts"] |= {"iv": None, "output": "length"} | ghosts
+        one["ghosts"] |= {"iv": None} | ghosts
         one |= {"facts": earlier["facts"], "from": {before: [self.same]}}
         return name
 
@@ -174,15 +280,17 @@ class Groups:
             return found
         if not isinstance(value, Term) or not value.deps & (DATA | RAW):
             return "?"
-        (hashing,) = (p for p in meaning.parts if isinstance(p, Hashing) and p.name == "x")
-        letter, form = hashing.order[-1].letter, meaning.terms.try_form(meaning.canonical(value))
-        for at in range(0, state.ghosts["length"], BLOCK_BYTES):
-            if form == meaning.terms.try_form(meaning.value(["block", letter, at])):
-                return ["t", "block", letter, ["n", str(at)]]
+        form = meaning.terms.try_form(meaning.canonical(value))
+        for blocks, length in zip(self.hashed.order, ("aad_length", "length"), strict=True):
+            for at in range(0, state.ghosts[length], BLOCK_BYTES):
+                if form == meaning.terms.try_form(meaning.value(["block", blocks.letter, at])):
+                    return ["t", "block", blocks.letter, ["n", str(at)]]
         (initial,) = (p for p in meaning.parts if isinstance(p, Initial))
         if is_mask(meaning, initial, [state], [value]):
             return ["t", "mask"]
-        return ["v", "tag"] if meaning.answer and meaning.answer.tag.is_right(state, value) else "?"
+        if meaning.answer is None or ANSWER in state.ghosts:
+            return "?"
+        return ["v", "tag"] if meaning.answer.tag.is_right(state, value) else "?"
 
     def from_(self, name: str, known: dict[str, int]) -> tuple[State, int]:
         """Return the state of an assertion where some of its unknowns are these."""
@@ -210,6 +318,9 @@ class Groups:
                 address = self.search.checker.step(state, address)
             except Fork as question:
                 state = state.each(question.cases)[-1]
+                self.search.meaning.entering(state)
+            except SecretCondition as asked:
+                state = self.search.checker.answers(state, asked)[0]
                 self.search.meaning.entering(state)
             else:
                 yield state, address

@@ -124,7 +124,7 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
     """Return ways to draw the lengths of some messages: bytes of IV, AAD and text."""
 
     def alike(count: int) -> list[tuple[int, int, int]]:
-        most = rng.choice((BLOCK_BYTES, 64, MOST_TEXT))
+        most = rng.choice((BLOCK_BYTES, 64, 256, MOST_TEXT))
         return [(USUAL_IV, rng.randrange(1, 17), rng.randrange(1, most + 1))] * count
 
     def rows(count: int) -> list[tuple[int, int, int]]:
@@ -254,7 +254,8 @@ def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:
     """Return a few bursts for every place: groups and a rest of all kinds, some tags wrong."""
     rng = random.Random(SEED + 151 * key_bytes + blocks)
     key, sizes = Key(rng.randbytes(key_bytes)), [(USUAL_IV, 13, 16)] * GROUP
-    sizes += [(USUAL_IV, 16, 50)] * GROUP + [(USUAL_IV, 12, 100 + i) for i in range(GROUP)]
+    sizes += [(USUAL_IV, 12, size) for size in (50, 128, 250) for _ in range(GROUP)]
+    sizes += [(USUAL_IV, 12, 100 + i) for i in range(GROUP)]
     sent = _sent(rng, function, _drawn(rng, key, [*sizes, (16, 20, 30)]))
     apart = [replace(one, in_place=False) for one in sent]
     return [burst(function, "of all kinds", apart, key.key)]

@@ -1,22 +1,28 @@
 """Groups of four messages alike, one group after another, for kernels whose proof needs that.
 
 Nothing of a group is in registers when the next one begins, but what depends on lengths alone.
+A group reads AAD, ciphers its rows, hashes them, and then compares tags. Labels keep these apart: a
+proof has an assertion at each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, RegClass, Slot, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
-from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, swapped_mask
-from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES
+from ghashgen.kernels.gcm.parts.alike import SWAPPED, Alike, AlikeBlocks, swapped_mask
+from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES, most_rows, numbered
 from ghashgen.kernels.gcm.parts.lengths import length_block
-from ghashgen.kernels.gcm.parts.params import DIFFERS
+from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
+from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.quads import quad
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
-from ghashgen.kernels.gcm.parts.start import IV_BYTES
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, WORD_BYTES, read, report
+from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
 SIDE_BY_SIDE = b"".join(
@@ -24,9 +30,15 @@ SIDE_BY_SIDE = b"".join(
 )
 """The masks of four blocks of as many bytes each, by that number."""
 
+MOST_ROWS = 4
+"""Rows of the longest messages in a group. Each number of rows has code of its own."""
+
+HELD = {2: 9, 3: 5, 4: 1}
+"""Round keys in registers, by rows: as many as are free beside the ciphertext of a group."""
+
 
 def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encrypts: bool) -> None:
-    """Record groups of one row; go to `one` for a message that begins none."""
+    """Record groups of messages alike; go to `one` for a message that begins none."""
 
     def count() -> VReg:
         return b.gpr("gpr_load64", left)
@@ -36,11 +48,11 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
     for register, word in zip(lengths, ("len", "aad_len"), strict=True):
         b.assign(register, read(b, record, word))
     usual_and_alike(b, record, lengths, encrypts, "one")
+    most = min(MOST_ROWS, most_rows(kernel))
     b.branch("not_below", b.gpr("gpr_sub", lengths[1], 1), BLOCK_BYTES, "one")
-    b.branch("not_below", b.gpr("gpr_sub", lengths[0], 1), ROW_BYTES, "one")
-    b.branch("not_below", lengths[0], BLOCK_BYTES + 1, "alike")
-    for name, kind, held in (("block", BlocksApart, 11), ("alike", Apart, 8)):
-        b.label(name)
+    b.branch("not_below", b.gpr("gpr_sub", lengths[0], 1), ROW_BYTES * most, "one")
+
+    def groups(name: str, kind: Callable[..., Apart], held: int) -> None:
         with b.part(name):
             fours = kind(b, kernel, b.params[0], encrypts)
             fours.keys_of(lengths[0])
@@ -50,11 +62,10 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
                 b.branch("below", count(), MESSAGES_AT_ONCE, "no")
                 usual_and_alike(b, record, lengths, encrypts, "no")
                 b.label("first")
-                fours.row_masks(lengths[0])
-                fours.first_row(record)
+                fours.read_aad(record, lengths[1])
+                fours.rows_written(record, lengths[0])
                 fours.hashed(record, lengths)
-                fours.finished(record, 0, True)
-                fours.judged(record, 0)
+                fours.finished(record, 0, fours.rows == 1)
                 group = RECORD_BYTES * MESSAGES_AT_ONCE
                 b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
                 b.emit("gpr_store64", left, b.gpr("gpr_sub", count(), MESSAGES_AT_ONCE))
@@ -63,6 +74,13 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
                     fours.cleared_where_wrong(record, lengths[0])
             b.label("no")
         b.emit("jump", Label("next"))
+
+    kinds = {1: partial(groups, "block", BlocksApart, 11)}
+    kinds[BLOCK_BYTES + 1] = partial(groups, "alike", Apart, 8)
+    for rows in range(2, most + 1):
+        kind = partial(RowsApart, rows=rows)
+        kinds[ROW_BYTES * (rows - 1) + 1] = partial(groups, f"rows_{rows}", kind, HELD[rows])
+    choose(b, lengths[0], kinds, lambda least: f"from_{least}", lambda n: (n + 1) // 2)
 
 
 def usual_and_alike(
@@ -84,6 +102,9 @@ def usual_and_alike(
 class Apart(Alike):
     """The registers of such groups."""
 
+    rows = 1
+    """Rows of each message."""
+
     def keys_of(self, length: VReg) -> None:
         """Record the powers for texts of a length."""
         b = self.b
@@ -93,55 +114,70 @@ class Apart(Alike):
         )
         self.first_keys()
 
+    def read_aad(self, record: VReg, length: VReg) -> None:
+        """Record the four AAD, side by side in a register."""
+        b = self.b
+        b.about("AAD")
+        b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
+        blocks = [self.few("aad", read(b, record, "aad", i), self.aad) for i in ALL]
+        self.S = to_register(b, self.hashing, quad(b, blocks), "S")
+        b.about("")
+        b.label("read")
+
+    def rows_written(self, record: VReg, length: VReg) -> None:
+        """Record the cipher over all rows."""
+        self.row_masks(length)
+        self.first_row(record)
+
     def hashed(self, record: VReg, lengths: Sequence[VReg]) -> None:
         """Record the products of AAD and of lengths."""
         b, (length, aad_length) = self.b, lengths
         b.about("AAD, lengths")
-        b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
-        blocks = [self.few("aad", read(b, record, "aad", i), self.aad) for i in ALL]
-        S = to_register(b, self.hashing, quad(b, blocks), "S")
         near = entries(self.hashing, self.context, 1)
         products = self._products({}, length_block(b, self.kernel, aad_length, length), near)
         sums: Mapping[str, Value] = {
             name: b.spread_lane(in_register(half), LANES) for name, half in products.items()
         }
-        sums = self._products(sums, S, self.far_keys())
+        sums = self._products(sums, self.S, self.far_keys())
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
 
-    def before_compared(self, tags: VReg) -> VReg:
-        """Return the tags in a register: a proof has something to say of them here."""
-        whole = self.b.register("tags", LANES)
-        self.b.assign(whole, tags)
-        self.b.label("tags")
-        return whole
+    def told(self, record: VReg, ahead: int, tags: VReg) -> None:
+        """Record the stores of tags; or each verdict by itself, and the way to what follows it.
 
-    def compared(self, tags: VReg, given: VReg) -> None:
-        """Record, for each message by itself, a number that is 0 if its tag is right."""
+        Where a proof stands behind a verdict, only the tags are in registers.
+        """
+        if self.encrypts:
+            return super().told(record, ahead, tags)
         b = self.b
-        found = b.xor(tags, given, "differences")
-        both = b.or_(found, b.swap64(found), "all differences")
-        self.differing = [b.to_gpr(b.lane(both, i)) for i in ALL]
-
-    def judged(self, record: VReg, ahead: int) -> None:
-        """Go to what becomes of each message with a wrong tag."""
-        for i in ALL if not self.encrypts else ():
-            self.b.branch("not_equal", self.differing[i], 0, f"wrong_{i}")
-            self.b.label(f"judged_{i}")
+        whole = b.register("tags", LANES)
+        b.assign(whole, tags)
+        b.label("tags")
+        for i in ALL:
+            found = b.xor(b.lane(whole, i), b.load(self._tag(record, i), "given"), "differences")
+            both = b.or_(found, b.swap64(found), "all differences")
+            report(b, record, DONE, i)
+            b.branch("not_equal", b.to_gpr(both), 0, f"wrong_{i}")
+            b.label(f"judged_{i}")
+        return None
 
     def cleared_where_wrong(self, record: VReg, length: VReg) -> None:
         """Record what becomes of messages with a wrong tag: zeros for text, and their status."""
         b = self.b
         for i in ALL:
             b.label(f"wrong_{i}")
-            b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
             zeros = b.register("zeros", LANES)
             b.emit("zero", zeros)
-            out = Mem(base=read(b, record, "out", i), within=IN_TEXT)
-            b.emit("store_masked", out, self.present[0], zeros, note="zeros")
+            self.clear(read(b, record, "out", i), length, zeros)
             report(b, record, DIFFERS, i)
             b.emit("jump", Label(f"judged_{i}"))
+
+    def clear(self, out: VReg, length: VReg, zeros: VReg) -> None:
+        """Record the stores of zeros for a text."""
+        b, place = self.b, Mem(base=out, within=IN_TEXT)
+        b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
+        b.emit("store_masked", place, self.present[0], zeros, note="zeros")
 
 
 class BlocksApart(Apart, AlikeBlocks):
@@ -153,3 +189,114 @@ class BlocksApart(Apart, AlikeBlocks):
         b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
         table = b.gpr("gpr_address", b.const_bytes(SIDE_BY_SIDE, "side_by_side"))
         b.emit("load_mask", self.swapped, Mem(base=table, index=length, scale=8))
+
+
+class RowsApart(Apart):
+    """The same for messages of several rows. All are whole but the last."""
+
+    def __init__(
+        self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool, rows: int
+    ) -> None:
+        super().__init__(b, kernel, context, encrypts)
+        self.rows = rows
+
+    def keys_of(self, length: VReg) -> None:
+        """Leave the powers in memory."""
+
+    def row_masks(self, length: VReg) -> None:
+        """Record what depends on the length: where the powers are, and the last row's bytes."""
+        super().keys_of(length)
+        table = self.b.gpr("gpr_address", self.b.const_bytes(SWAPPED, "swapped_masks"))
+        before = ROW_BYTES * (self.rows - 1)
+        ones, some = self.b.gpr("gpr_const64", -1), self.b.gpr("gpr_sub", length, before)
+        self.b.emit("mask", self.present[0], self.b.gpr("gpr_low", ones, some))
+        place = Mem(base=table, index=length, scale=8, disp=-WORD_BYTES * before)
+        self.b.emit("load_mask", self.swapped, place)
+
+    def rows_written(self, record: VReg, length: VReg) -> None:
+        """Record the cipher over all rows. A proof goes through the lengths at the last one."""
+        b, keys = self.b, self.keys
+        ivs = list[VReg]()
+        self.C: list[list[VReg]] = []
+        for row in range(self.rows):
+            b.about(f"AES, row {row + 1}")
+            last = row == self.rows - 1
+            if last:
+                b.label("last_row")
+                self.row_masks(length)
+            if last or not row:
+                ivs = [self._iv(record, i) for i in ALL]
+            white = self._white(2 + LANES * row)
+            states = [b.xor(iv, white, "IV || j, + k_0") for iv in ivs]
+            if row:
+                states = self._rounds(states)
+            else:
+                J0 = b.xor(quad(b, ivs), self._white(1), "J_0 + k_0")
+                J0, *states = self._rounds([J0, *states])
+                b.assign(self.mask, b.aes_last(J0, keys.last(LANES), "E_K(J_0)"))
+            self.C.append(self._row_written(record, row, states, last))
+        b.about("")
+        b.label("written")
+
+    def _white(self, first: int) -> VReg:
+        """Record the numbers of counter blocks, or of four J_0, with the first round key."""
+        numbers = [FIRST] * LANES if first == 1 else numbered(first)
+        constant = self.b.const_lanes(numbers, f"numbers_{first}")
+        return self.b.xor(self.keys.key(0, LANES), constant, "numbers, + k_0")
+
+    def _row_written(
+        self, record: VReg, row: int, states: Sequence[VReg], last: bool
+    ) -> list[VReg]:
+        """Record the text of a row; return its ciphertext in register form."""
+        b, out = self.b, list[VReg]()
+        key = self.keys.last(LANES)
+        for i, state in enumerate(states):
+            source, place = (
+                Mem(base=read(b, record, word, i), disp=ROW_BYTES * row, within=IN_TEXT)
+                for word in ("in", "out")
+            )
+            given = self._masked(i, source) if last else b.load(source, "text", LANES)
+            written = b.aes_last(state, b.xor(key, given, "k_Nr + text"), "the other text")
+            if last:
+                b.emit("store_masked", place, self.present[0], written, note="written")
+            else:
+                b.store(place, written, "written")
+            C = written if self.encrypts else given
+            out.append(self.padded(i, C) if last else to_register(b, self.hashing, C, "C"))
+        return out
+
+    def load_constants(self, held: int) -> None:
+        """Record what stays in registers from group to group."""
+        self.keys = RoundKeys(self.b, self.kernel, self.context, held)
+        twelve = self.b.gpr("gpr_const", (1 << IV_BYTES) - 1)
+        self.b.emit("mask", self.iv_bytes, twelve, note="12 bytes")
+
+    def first_keys(self) -> None:
+        """Leave the powers in memory."""
+
+    def far_keys(self) -> Sequence[Value]:
+        """Record the power for the AAD."""
+        return [self._spread(key) for key in entries(self.hashing, self.begin, 2)]
+
+    def clear(self, out: VReg, length: VReg, zeros: VReg) -> None:
+        """Record the stores of zeros for a text; the last one may overlap the one before.
+
+        Without a mask, a proof goes through lengths here only for the message that it follows.
+        """
+        places = [Mem(base=out, disp=ROW_BYTES * row) for row in range(self.rows - 1)]
+        places.append(Mem(base=out, index=length, disp=-ROW_BYTES))
+        for place in places:
+            self.b.store(replace(place, within=IN_TEXT), zeros, "zeros")
+
+    def totals(self, only: bool) -> Mapping[str, Value]:
+        """Record the sums of four messages, one in each lane. Each pair loads the powers again."""
+        return self.added_up(map(self._pair, ALL[::2]))
+
+    def _pair(self, first: int) -> list[Mapping[str, Value]]:
+        sums: list[Mapping[str, Value]] = [{}, {}]
+        for row, blocks in enumerate(self.C):
+            powers = entries(self.hashing, self.begin, 1 - LANES * row)
+            keys = [self.b.load(m, "H^(m+1) …", LANES) for m in powers if isinstance(m, Mem)]
+            pair = blocks[first : first + 2]
+            sums = [self._products(acc, C, keys) for acc, C in zip(sums, pair, strict=True)]
+        return sums

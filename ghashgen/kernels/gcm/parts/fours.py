@@ -12,7 +12,7 @@ Each message has its accumulators, one power in each lane. At the end their lane
 transposition, so that lane i belongs to message i, and one reduction serves all four.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -296,26 +296,21 @@ class Fours:
         scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
         X = in_register(aggregate.finish(b, *scheme, acc, None))
         tags = b.xor(to_register(b, self.hashing, X, "as in memory"), self.mask, "tags")
+        self.told(record, ahead, tags)
+        b.about("")
+
+    def told(self, record: VReg, ahead: int, tags: VReg) -> None:
+        """Record the stores of tags, or which are not the given ones; and statuses."""
+        b = self.b
         if self.encrypts:
             store_lanes(b, lambda i: self._tag(record, ahead + i), tags)
         else:
-            tags = self.before_compared(tags)
             given = quad(b, [b.load(self._tag(record, ahead + i)) for i in ALL], "given tags")
-            self.compared(tags, given)
+            differing = b.mask("differing", tags, given, note="two bits for each message")
+            b.assign(self.wrong, b.gpr("mask_bits", differing))
         done = b.gpr("gpr_const", DONE)
         for i in ALL:
             report(b, record, done, ahead + i)
-        b.about("")
-
-    def before_compared(self, tags: VReg) -> VReg:
-        """Return the tags where given ones are loaded."""
-        return tags
-
-    def compared(self, tags: VReg, given: VReg) -> None:
-        """Record which tags are not the given ones."""
-        b = self.b
-        differing = b.mask("differing", tags, given, note="two bits for each message")
-        b.assign(self.wrong, b.gpr("mask_bits", differing))
 
     def _tag(self, record: VReg, i: int) -> Mem:
         return Mem(base=read(self.b, record, "tag", i), within="tags")
@@ -330,13 +325,18 @@ class Fours:
 
     def totals(self, only: bool) -> Mapping[str, Value]:
         """Record the sums of four messages, one in each lane."""
-        b, keys = self.b, self.row_keys()
+        keys = self.row_keys()
+
+        def one(j: int) -> Mapping[str, Value]:
+            return self._products({} if only else self.acc[j], self.blocks[j], keys[j])
+
+        return self.added_up([one(i), one(i + 1)] for i in ALL[::2])
+
+    def added_up(self, pairs: Iterable[Sequence[Mapping[str, Value]]]) -> Mapping[str, Value]:
+        """Record the sums over the lanes of each message, and over what `sums` has of it."""
+        b = self.b
         halves: dict[str, list[VReg]] = {name: [] for name in self.sums}
-        for i in ALL[::2]:
-            pair = [
-                self._products({} if only else self.acc[j], self.blocks[j], keys[j])
-                for j in (i, i + 1)
-            ]
+        for pair in pairs:
             for name, found in halves.items():
                 found.append(half_sums(b, *(in_register(sums[name]) for sums in pair)))
         return {
