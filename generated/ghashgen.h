@@ -243,6 +243,34 @@ void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx2_winograd_clmul1_x16_short_alike: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_BYTES 1040
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_ALIGN 1
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_BEST_ALIGN 32
+void gcm128_avx2_winograd_clmul1_x16_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_winograd_clmul1_x16_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_winograd_clmul1_x16_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm128_avx2_winograd_clmul1_x16_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+
 /* gcm128_avx2_winograd_clmul1_x16_wipe: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_BYTES 944
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_ALIGN 1
@@ -528,6 +556,34 @@ void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm256_avx2_winograd_clmul1_x16_short_alike: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_BYTES 1104
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_ALIGN 1
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE_CTX_BEST_ALIGN 32
+void gcm256_avx2_winograd_clmul1_x16_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx2_winograd_clmul1_x16_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+struct ghashgen_message {
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t len, aad_len, iv_len, tag_len, status;
+};
+#endif
+void gcm256_avx2_winograd_clmul1_x16_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
 /* gcm256_avx512_k_clmul1_x16_alike: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_K_CLMUL1_X16_ALIKE_CTX_BYTES 1008

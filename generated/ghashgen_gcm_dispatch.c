@@ -150,6 +150,13 @@ void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_winograd_clmul1_x16_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_winograd_clmul1_x16_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm128_avx2_winograd_clmul1_x16_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm128_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -254,6 +261,13 @@ void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_short_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_short_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm256_avx2_winograd_clmul1_x16_short_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm256_avx512_k_clmul1_x16_alike_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x16_alike_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x16_alike_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -322,6 +336,7 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 enum {
     GCM128_AVX2_K_CLMUL1_X16_SHORT,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE,
     GCM128_AVX512_K_CLMUL1_X16_ALIKE,
     GCM128_AVX512_K_CLMUL1_X20_SHORT,
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
@@ -340,6 +355,7 @@ enum {
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16_SHORT,
     GCM256_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE,
     GCM256_AVX512_K_CLMUL1_X16_ALIKE,
     GCM256_AVX512_K_CLMUL1_X20_SHORT,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
@@ -361,6 +377,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE] =
+        {"gcm128_avx2_winograd_clmul1_x16_short_alike", 1040, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx2_winograd_clmul1_x16_short_alike_init, gcm128_avx2_winograd_clmul1_x16_short_alike_encrypt, gcm128_avx2_winograd_clmul1_x16_short_alike_decrypt, gcm128_avx2_winograd_clmul1_x16_short_alike_seal, gcm128_avx2_winograd_clmul1_x16_short_alike_open, gcm128_avx2_winograd_clmul1_x16_short_alike_seal_many, gcm128_avx2_winograd_clmul1_x16_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X16_ALIKE] =
         {"gcm128_avx512_k_clmul1_x16_alike", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -440,6 +460,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE] =
+        {"gcm256_avx2_winograd_clmul1_x16_short_alike", 1104, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx2_winograd_clmul1_x16_short_alike_init, gcm256_avx2_winograd_clmul1_x16_short_alike_encrypt, gcm256_avx2_winograd_clmul1_x16_short_alike_decrypt, gcm256_avx2_winograd_clmul1_x16_short_alike_seal, gcm256_avx2_winograd_clmul1_x16_short_alike_open, gcm256_avx2_winograd_clmul1_x16_short_alike_seal_many, gcm256_avx2_winograd_clmul1_x16_short_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X16_ALIKE] =
         {"gcm256_avx512_k_clmul1_x16_alike", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -768,11 +792,11 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
@@ -1251,11 +1275,11 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {

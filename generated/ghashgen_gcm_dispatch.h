@@ -6,6 +6,7 @@
  * elsewhere (System V calling convention):
  *   avx2/gcm128_avx2_k_clmul1_x16_short
  *   avx2/gcm128_avx2_winograd_clmul1_x16
+ *   avx2/gcm128_avx2_winograd_clmul1_x16_short_alike
  *   avx512/gcm128_avx512_k_clmul1_x16_alike
  *   avx512/gcm128_avx512_k_clmul1_x20_short
  *   avx512/gcm128_avx512_k_clmul1_x32_short
@@ -24,6 +25,7 @@
  *   sse/gcm192_sse_winograd_clmul1_x8
  *   avx2/gcm256_avx2_k_clmul1_x16_short
  *   avx2/gcm256_avx2_winograd_clmul1_x16
+ *   avx2/gcm256_avx2_winograd_clmul1_x16_short_alike
  *   avx512/gcm256_avx512_k_clmul1_x16_alike
  *   avx512/gcm256_avx512_k_clmul1_x20_short
  *   avx512/gcm256_avx512_k_clmul1_x32_short
