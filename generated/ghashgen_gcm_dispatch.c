@@ -785,14 +785,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -808,7 +808,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
     {
@@ -906,12 +906,19 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0xd),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1101,7 +1108,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -1268,14 +1275,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
