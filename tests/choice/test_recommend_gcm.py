@@ -308,8 +308,6 @@ def test_the_verb_takes_the_family_that_has_what_is_given(monkeypatch: pytest.Mo
         assert (kernel["key"], kernel["kernel"]) == (128, LARGE.name)
         assert kernel["record"] == "docs/bench/gcm/amd-26-2-1.json"
         assert (kernel["speed"]["mode"], kernel["also"][0]["mode"]) == ("seal", "open")
-    answer = json.loads(ask(monkeypatch, "--use", "bulk", "--json").output)
-    assert (answer["family"], answer["use"]) == ("gcm", "bulk")
     answer = json.loads(ask(monkeypatch, "--bytes", "64", "--json").output)
     assert answer["family"] == "hash"
 

@@ -19,7 +19,7 @@ from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.manifest import load as load_manifest
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
-from ghashgen.lab.figures import ports
+from ghashgen.lab.figures import four, ports
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.hosts import PAGE as HOSTS
 from ghashgen.lab.standing import MARK, Standing, load_standings
@@ -50,10 +50,11 @@ def current() -> Summary:
 
 def copied(root: Path, to: Path) -> Path:
     """The pages, manifest and stored results alone, as the command sees them."""
-    drawn = Path("generated") / gather_entries()[ports.KERNEL].file
+    entries = gather_entries()
+    drawn = [Path("generated") / entries[of.KERNEL].file for of in (ports, four)]
     for each in (FOLDER, FIGURES, Path(HOSTS).with_suffix("")):
         shutil.copytree(root / each, to / each)
-    for each in (*PAGES, "generated/MANIFEST.json", "generated/PROOFS.json", drawn):
+    for each in (*PAGES, "generated/MANIFEST.json", "generated/PROOFS.json", *drawn):
         (to / each).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / each, to / each)
     return to

@@ -209,11 +209,11 @@ FALSE = {
     ),
     "the tag before the text": (
         edit("text", "ghosts", answer={"tag": "x"}),
-        "X at length of input, of X at",
+        "length, which has to be known",
     ),
     "the tag within the text": (
         edit("group", "ghosts", answer={"tag": "x0"}),
-        "X at length of input, of X at",
+        "length, which has to be known",
     ),
     "the tag behind the answer": (
         edit("clear_blocks", "ghosts", answer={"tag": "tag"}),
