@@ -57,7 +57,7 @@ PLANTED = [
     # foreign: init, gmult, ghash
     ("foreign", "init", "psrlq       xmm3, 63", "psrlq       xmm3, 62", 0, FUNCTION),
     ("foreign", "init", "pand        xmm1, [top_bits]", "nop", 0, FUNCTION),
-    ("foreign", "init", "    jne         .power", "    jne         .power\n    jmp rsi", 0, UNSUPPORTED),
+    ("foreign", "init", "    jne         .power", "    jne .power\n    jmp rsi", 0, UNSUPPORTED),
     ("foreign", "init", "cmp         rax, 64", "cmp         rax, 80", 0, MEMORY),
     ("foreign", "init", "cmp         rax, 64", "cmp         rax, 48", 0, FUNCTION),
     ("foreign", "mul", "ADD_PRODUCT [rsi]", "ADD_PRODUCT [rsi + 16]", 0, FUNCTION),
