@@ -56,8 +56,8 @@ HOST = replace(
         {},
         frozenset(interfaces()["boringssl"].functions),
         made=lambda: (
-            GivenKernel("boringssl", "avx2", "schoolbook", "clmul2", 16),
-            GivenKernel("boringssl", "avx512", "schoolbook", "clmul2", 12),
+            GivenKernel("boringssl", "avx2", "middle", "clmul1", 16),
+            GivenKernel("boringssl", "avx512", "middle", "clmul1", 12),
         ),
     ),
     trial=TRIAL,

@@ -80,8 +80,8 @@ HOST = replace(
         frozenset(INTERFACE.functions),
         made=lambda: (
             GivenKernel("openssl", "avx", "k", "clmul1", 8),
-            GivenKernel("openssl", "avx2", "schoolbook", "clmul2", 16),
-            GivenKernel("openssl", "avx512", "schoolbook", "clmul2", 12),
+            GivenKernel("openssl", "avx2", "middle", "clmul1", 16),
+            GivenKernel("openssl", "avx512", "middle", "clmul1", 12),
         ),
     ),
     trial=TRIAL,
