@@ -107,6 +107,10 @@ class Groups:
             if not self.is_taken(BLOCK_BYTES * blocks[-1]):
                 break
             self.group(LETTERS[ROW + rows - 2], blocks, rows)
+        self.add_one()
+
+    def add_one(self) -> None:
+        """Add the assertion before a message that is processed by itself."""
         (few,) = self.search.source(NEXT)[0].each((_case({PLACE: 0, COUNT: 1, RECORD: 0}),))
         _, state = self.follow(few, self.search.source(NEXT)[1], {self.one}, END)
         self.assertions[ONE] = self.search.begins(state, self.one, window=1) | {
@@ -122,16 +126,10 @@ class Groups:
 
     def group(self, letter: str, blocks: range, rows: int) -> None:
         """Add the assertions of groups of messages of so many blocks, in so many rows."""
-        search, name, checks = self.search, f"{GROUP}{letter}", f"{CHECKS}{letter}"
         lengths = [BLOCK_BYTES * (blocks[0] - 1) + 1, BLOCK_BYTES * blocks[-1]]
         known = LIKE | {"length": lengths[1] - 1}
-        at, state = self.follow(*self.from_(NEXT, known | {PLACE: 0}), self.inside)
-        one = self.assertions[name] = search.begins(state, at, alike=SAME)
-        one["unknowns"] |= {"length": lengths, "aad_length": [1, 16], "iv_length": [12, 12]}
-        if TAG_LENGTH in one["unknowns"]:
-            one["unknowns"][TAG_LENGTH] = [16, 16]
-        one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{SIZE}", f"{RECORD}-{PLACE}"]
-        one["from"] = {NEXT: [self.same], checks: [self.same]}
+        ranges = {"length": lengths, "aad_length": [1, BLOCK_BYTES]}
+        name = self.begun(letter, known, ranges)
         places = [(name, known | {PLACE: index}) for index in range(SIZE)]
         written = BLOCK_BYTES * ROW * (rows - 1)
         before = self.placed(READ, places, 0)
@@ -143,14 +141,33 @@ class Groups:
             several = LETTERS[number - 1] if rows > 1 else ""
             some = [(source, now | own) for source, now in before]
             sources += self.placed(HASH, some, own["length"], several, number)
-        if search.answers:
+        if self.search.answers:
             sources = self.told(self.judges(sources))
-        at, state = self.follow(*self.from_(*sources[0]), self.heads)
-        behind = self.assertions[checks] = search.begins(state, at, SIZE, BEHIND)
-        behind["unknowns"] |= {"text": lengths, "more": [1, 16]}
+        self.behind(letter, [source for source, _ in sources], sources[0][1], ranges)
+
+    def begun(self, letter: str, known: dict[str, int], ranges: dict[str, list[int]]) -> str:
+        """Add the assertion before groups of messages whose lengths are so; return its name."""
+        search, name = self.search, f"{GROUP}{letter}"
+        at, state = self.follow(*self.from_(NEXT, known | {PLACE: 0}), self.inside)
+        one = self.assertions[name] = search.begins(state, at, alike=SAME)
+        one["unknowns"] |= ranges | {"iv_length": [12, 12]}
+        if TAG_LENGTH in one["unknowns"]:
+            one["unknowns"][TAG_LENGTH] = [16, 16]
+        one["facts"] = [f"{COUNT}-{RECORD}+{PLACE}-{SIZE}", f"{RECORD}-{PLACE}"]
+        one["from"] = {NEXT: [self.same], f"{CHECKS}{letter}": [self.same]}
+        return name
+
+    def behind(
+        self, letter: str, sources: list[str], known: dict[str, int], ranges: dict[str, list[int]]
+    ) -> None:
+        """Add the assertion behind groups, to which runs come from some others."""
+        search, name = self.search, f"{CHECKS}{letter}"
+        at, state = self.follow(*self.from_(sources[0], known), self.heads)
+        one = self.assertions[name] = search.begins(state, at, SIZE, BEHIND)
+        one["unknowns"] |= {new: ranges[old] for old, new in BEHIND.items()}
         way = search.way(SIZE, SIZE) | {new: old for old, new in BEHIND.items()}
-        behind["from"] = {source: [way] for source, _ in sources}
-        self.assertions[NEXT]["from"][checks] = [search.way(0, SIZE)]
+        one["from"] = {source: [way] for source in sources}
+        self.assertions[NEXT]["from"][name] = [search.way(0, SIZE)]
 
     def placed(
         self, kind: str, before: list[tuple[str, dict[str, int]]], written: int,
