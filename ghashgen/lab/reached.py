@@ -146,4 +146,4 @@ def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[st
             if about:
                 about.sort(key=lambda goal: goal.size)
                 sizes = ", ".join(dict.fromkeys(map(_bytes, about)))
-                yield wrapped(f"{title} at {sizes}: {remark.said}")
+                yield wrapped(f"{title}, at {sizes}: {remark.said}")

@@ -186,7 +186,7 @@ def test_the_page_counts_goals_and_remarks_on_those_missed() -> None:
     text = "\n".join(goal_parts((missing, other), book))
     assert "### CPUs with VAES" in text
     assert "1 of 2 on Zen 4, 1 of 2 on Zen 5" in " ".join(text.split())
-    assert "Zen 4 at 64 KiB: two lines" in text
+    assert "Zen 4, at 64 KiB: two lines" in text
     row = "| 128 | 64 KiB | 1.20 | 0.250/B + 2% | 0.256/B | 1.19, missed by 0.8% |"
     assert f"{row} 1.526/B | 0.20, missed by 83.3% |" in text
     text = "\n".join(goal_parts((record(ZEN4, WHOLE, long(4000, 16000)),), book))
