@@ -181,11 +181,14 @@ class Columns:
 
     def _at(self, record: VReg, word: str, i: int, block: int) -> Mem:
         """Return the place of a block of a message, or of the last 16 bytes for its last block."""
-        base = read(self.b, record, word, i)
+        base = self._pointer(record, word, i)
         if block == self.blocks and block > 1:
             (_, length), _ = self.words_of
             return Mem(base=base, index=length, disp=-BLOCK_BYTES, within=IN_TEXT)
         return Mem(base=base, disp=BLOCK_BYTES * (block - 1), within=IN_TEXT)
+
+    def _pointer(self, record: VReg, word: str, i: int) -> VReg:
+        return read(self.b, record, word, i)
 
     def _write(self, record: VReg, column: int, block: int, state: VReg, last: VReg) -> None:
         b = self.b
