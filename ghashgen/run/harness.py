@@ -4,8 +4,6 @@ The harness runs kernels on this machine's CPU between guard pages, through tram
 the calling convention. ``harness/commands.h`` lists its subcommands and exit codes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

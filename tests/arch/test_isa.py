@@ -1,7 +1,5 @@
 """Every instruction row against the real assembler and against the decoder's own knowledge."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

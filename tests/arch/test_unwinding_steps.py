@@ -1,7 +1,5 @@
 """The platforms' own unwinders find the caller at every instruction that a kernel executes."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Kernels drawn at random: what the axes allow is emitted, proved and right, or is found."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Validation of AES-GCM: what is right passes, planted faults are told, what is unknown fails."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Random points see planted faults, in kernels of this project and in objects of strangers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Many turns of a loop: running them finds wrong objects that an earlier prover called proved."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The choice follows the figures, the rule and, where nothing was measured, the convention."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterable, Mapping

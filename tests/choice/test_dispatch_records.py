@@ -1,7 +1,5 @@
 """What the records that are checked in decide: each core gets what its own record says."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping

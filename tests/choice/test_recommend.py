@@ -1,7 +1,5 @@
 """`ghashgen recommend` names the dispatcher's kernel, and its figures are those on record."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
 """What a verb does not need it does not import: a kernel is listed or made in a few tenths of a
 second, and imports are most of that."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Progress of long verbs, where standard error is not a terminal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The re-check of an allocation: it catches planted faults, and accepts what is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Counts, from the bytes: the paper's two kernels, and every scheme's own budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

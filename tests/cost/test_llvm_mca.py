@@ -1,7 +1,5 @@
 """llvm-mca beside the tables: which one is taken, what it answers, what is said without it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

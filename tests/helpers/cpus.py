@@ -6,8 +6,6 @@ CPU refuse: a test that looks without the marker fails, and so does a fixture th
 in this process or in one that it starts.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache

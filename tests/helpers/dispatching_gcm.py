@@ -1,7 +1,5 @@
 """The driver of AES-GCM's dispatcher, linked with kernels or with stubs of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Each is planted in what a kernel is made by, or in its text; the kernel is made 
 it, and given to validation (`test_gcm_validation`) and to the prover (`test_verify_gcm_faults`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kernel of AES-GCM for each value of each axis, in a harness."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

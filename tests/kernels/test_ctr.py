@@ -1,7 +1,5 @@
 """AES-CTR: its catalogue, what validation and the prover tell of planted faults, its statement."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Families of kernels: the one that is there, and one from outside the package as a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

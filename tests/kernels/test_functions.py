@@ -1,7 +1,5 @@
 """Functions from outside the package: one file each, found everywhere, and no proof unstated."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Many messages in one call: bursts of all mixes of lengths, right, and wrong by planted faults."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

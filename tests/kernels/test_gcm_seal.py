@@ -1,7 +1,5 @@
 """Whole messages, sealed and opened on this CPU: every kind of length, tag, error and place."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels in a host's layout: BoringSSL's symbols and prototypes, planted faults, statements."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The alignment that callers promise for a table: stated, proved, run, and no more relied on."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

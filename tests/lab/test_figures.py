@@ -1,7 +1,5 @@
 """The figures: drawn from the project's values, as checked in, legible and without overlap."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

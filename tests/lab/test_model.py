@@ -1,7 +1,5 @@
 """Peers' loops: found in bytes whatever their addresses, stored as counts, bound by one model."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

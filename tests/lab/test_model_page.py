@@ -1,7 +1,5 @@
 """docs/model.md holds what `ghashgen model` computes, and calls every figure a model."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

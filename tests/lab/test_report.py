@@ -1,7 +1,5 @@
 """The report's data agree with their sources, say what is missing, and give the same bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

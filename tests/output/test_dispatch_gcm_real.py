@@ -1,7 +1,5 @@
 """What the dispatcher of AES-GCM calls does AES-GCM, on every CPU that this one can play."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess

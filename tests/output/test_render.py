@@ -1,7 +1,5 @@
 """Emitted files: deterministic, honest about their contents, well-formed objects."""
 
-from __future__ import annotations
-
 import io
 import os
 import platform

@@ -1,7 +1,5 @@
 """`vendor --host`: what a host gets, whether its own build runs its test, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re

@@ -1,7 +1,5 @@
 """`vendor --host linux`: the assembly as `gcc -c` makes it, and both files on Linux's key."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import re

@@ -1,7 +1,5 @@
 """A vendored folder's portable code, beside a kernel; and what a shared library exports of it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

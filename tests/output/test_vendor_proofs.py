@@ -1,7 +1,5 @@
 """Which proofs `ghashgen vendor` takes from PROOFS.json, and which it makes."""
 
-from __future__ import annotations
-
 import json
 import time
 from base64 import urlsafe_b64encode

@@ -1,7 +1,5 @@
 """`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re

@@ -1,7 +1,5 @@
 """The direction of imports, the places that start processes, the size of files."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

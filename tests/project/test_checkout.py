@@ -1,7 +1,5 @@
 """A fresh checkout, without git and without build/: every verb works, from a folder elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

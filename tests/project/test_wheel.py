@@ -5,8 +5,6 @@ the tests. One holds what a base install needs and no more, so a verb that impor
 asking for it fails here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Goals beside what was measured: read, chosen by CPU, reached or missed, and remarked upon."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

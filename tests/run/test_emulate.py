@@ -1,7 +1,5 @@
 """Emulated instructions against independent models in Python, and against the host."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import random

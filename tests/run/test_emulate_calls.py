@@ -1,7 +1,5 @@
 """Emulated calls: calling conventions, images, refusals, the worker process."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """What the emulator says of accesses, code and budgets that go wrong: planted faults."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.emulating import (
     Assemble,

@@ -4,8 +4,6 @@ Loading and storing inside the guest makes mask registers accessible (the librar
 and costs one run of some 120 emulated instructions instead of 32 Python lists.
 """
 
-from __future__ import annotations
-
 from iced_x86 import BlockEncoder, Code, Instruction, MemoryOperand, Register
 
 from ghashgen.run.emulate.layout import RETURN_ADDRESS, STUB_CODE, STUB_IN, STUB_OUT, STUB_SCRATCH
