@@ -85,11 +85,7 @@ def native_runner(built: Built[GcmKernel], folder: Path) -> Native:
 @needs_emulator[0]
 @planted_faults
 def test_a_planted_fault_is_told_in_the_emulator(
-    planted: Planted,
-    emulated: Runner,
-    monkeypatch: pytest.MonkeyPatch,
-    nasm: Tool,
-    tmp_path: Path,
+    planted: Planted, emulated: Runner, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
     built = made(planted, monkeypatch, nasm, tmp_path)
     require_told(planted, told(emulated, built, planted.functions))

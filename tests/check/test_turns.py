@@ -53,9 +53,7 @@ TOLD = {
 def uncured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every function be proved, as by a checker with a hole."""
     monkeypatch.setattr(
-        proving,
-        "check_function",
-        lambda image, spec, f, data: Way("0..1", 1, 1, 1),
+        proving, "check_function", lambda image, spec, f, data: Way("0..1", 1, 1, 1)
     )
     monkeypatch.setattr(Certified, "search", lambda self, image, spec, f, check: check({}))
 

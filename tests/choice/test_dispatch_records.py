@@ -5,16 +5,9 @@ import math
 from collections.abc import Mapping
 
 import pytest
-from helpers.dispatching import (
-    shipped,
-)
+from helpers.dispatching import shipped
 
-from ghashgen.choice.candidate import (
-    Candidate,
-    candidates,
-    levels,
-    without_needless_wipes,
-)
+from ghashgen.choice.candidate import Candidate, candidates, levels, without_needless_wipes
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import host_of, record_features
 from ghashgen.choice.families.hash import LASTING, USES

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.port_loops import (
-    KERNELS,
-    clmul,
-    group,
-    shuffle,
-)
+from helpers.port_loops import KERNELS, clmul, group, shuffle
 from iced_x86 import Register
 
 from ghashgen.arch.registry import uarches

@@ -9,10 +9,7 @@ from pathlib import Path
 from ghashgen.choice.families.gcm import QUESTION
 from ghashgen.support import programs
 from ghashgen.support.toolchain import find_cc, link
-from helpers.dispatching import (
-    FLAGS,
-    SSE,
-)
+from helpers.dispatching import FLAGS, SSE
 
 DRIVER = Path(__file__).with_name("dispatch_gcm_driver.c")
 USES = QUESTION.dispatched

@@ -18,15 +18,7 @@ from ghashgen.kernels.bytes.exact import Exact
 from ghashgen.kernels.gcm.functions import open as opening
 from ghashgen.kernels.gcm.functions import start as starting
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts import (
-    clear,
-    directions,
-    lengths,
-    pieces,
-    start,
-    stream,
-    tag,
-)
+from ghashgen.kernels.gcm.parts import clear, directions, lengths, pieces, start, stream, tag
 from ghashgen.kernels.gcm.parts import message as whole
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts import tail as hashed

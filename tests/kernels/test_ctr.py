@@ -149,11 +149,7 @@ PLANTED = (
         WIDE,
     ),
     Planted(
-        "counter of 64 bits",
-        "crypt of .*: (out|counter) from",
-        "",
-        old="vpaddd",
-        new="vpaddq",
+        "counter of 64 bits", "crypt of .*: (out|counter) from", "", old="vpaddd", new="vpaddq"
     ),
     Planted(
         "a round key twice",
@@ -224,11 +220,7 @@ def told(runner: Runner, built: Built[CtrKernel]) -> Iterator[str]:
 @needs_emulator[0]
 @every_fault
 def test_a_planted_fault_is_told(
-    planted: Planted,
-    emulated: Runner,
-    monkeypatch: pytest.MonkeyPatch,
-    nasm: Tool,
-    tmp_path: Path,
+    planted: Planted, emulated: Runner, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
     built = made(planted, monkeypatch, nasm, tmp_path)
     lines = list(told(emulated, built))

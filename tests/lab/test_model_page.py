@@ -155,9 +155,7 @@ def _named(kind: type[Kernel] | type[GcmKernel]) -> set[str]:
     return {kernel.name for kernel in families()[kind.family].catalogue()}
 
 
-def test_the_page_holds_what_its_kernels_and_peers_give_now(
-    shown: tuple[str, Comparison],
-) -> None:
+def test_the_page_holds_what_its_kernels_and_peers_give_now(shown: tuple[str, Comparison]) -> None:
     block, comparison = shown
     assert markdown(comparison, peers()) == block, "run ghashgen model --write"
 

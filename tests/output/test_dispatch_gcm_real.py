@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from helpers.cpus import AS_FOUND, features, masked
-from helpers.dispatching import (
-    FLAGS,
-)
+from helpers.dispatching import FLAGS
 from helpers.dispatching_gcm import DRIVER, SSE4, USES, Program, build
 
 from ghashgen.algebra.field.counter import gctr

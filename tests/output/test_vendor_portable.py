@@ -33,8 +33,7 @@ def built(folder: Path, *flags: str) -> list[Path]:
         objects.append(folder / f"{source}.o")
         warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
         compile_c(
-            *(find_cc(), folder / source, objects[-1]),
-            flags=("-std=c11", "-O2", *warnings, *flags),
+            *(find_cc(), folder / source, objects[-1]), flags=("-std=c11", "-O2", *warnings, *flags)
         )
     return objects
 

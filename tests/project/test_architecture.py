@@ -343,14 +343,7 @@ def test_a_file_holds_one_idea() -> None:
     assert {name_of(path): count for path, count in lines.items() if count > MAX_LINES} == {}
 
 
-DEFINITIONS = (
-    ast.Import,
-    ast.ImportFrom,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Assign,
-    ast.AnnAssign,
-)
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
 def acts(path: Path) -> list[str]:

@@ -6,14 +6,7 @@ from pathlib import Path
 import click
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ
-from helpers.installing import (
-    ORDER,
-    QUICKEST,
-    SMALL,
-    call,
-    copy_of_the_project,
-    files_below,
-)
+from helpers.installing import ORDER, QUICKEST, SMALL, call, copy_of_the_project, files_below
 
 from ghashgen.cli.main import Verbs
 from ghashgen.support.toolchain import Tool, assemble

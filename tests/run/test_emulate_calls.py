@@ -7,11 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.emulating import (
-    Assemble,
-    needs_emulator,
-    one,
-)
+from helpers.emulating import Assemble, needs_emulator, one
 
 from ghashgen.run.emulate import Buffer, Call, Emulator, raw_image
 from ghashgen.support.errors import GhashgenError

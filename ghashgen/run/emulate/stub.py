@@ -116,8 +116,5 @@ def series_stub() -> tuple[int, bytes]:
             reg_mem(Code.MOV_R64_RM64, Register.RAX, word(number + len(SERIES_REGISTERS))),
             Instruction.create_mem_reg(Code.ADD_RM64_R64, word(number), Register.RAX),
         ]
-    code += [
-        mem(Code.CALL_RM64, word(1)),
-        Instruction.create_branch(Code.JMP_REL32_64, _SERIES),
-    ]
+    code += [mem(Code.CALL_RM64, word(1)), Instruction.create_branch(Code.JMP_REL32_64, _SERIES)]
     return _SERIES, _encode(code, _SERIES)
