@@ -77,6 +77,12 @@ def lacking(needs: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in FEATURES if name in needs and name not in present)
 
 
+def need(needs: Iterable[str]) -> None:
+    """Skip the test where this CPU lacks one of `needs`."""
+    if without := lacking(needs):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+
+
 def too_little(cpu: str, needs: Iterable[str], attempt: Callable[[], object]) -> bool:
     """Whether `cpu`, which this test is run as, lacks a feature; `attempt` is then refused for it.
 

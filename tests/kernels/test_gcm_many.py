@@ -13,7 +13,7 @@ from queue import Queue
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need
 from helpers.emulating import needs_emulator
 from helpers.examples import ROOT, WARNINGS, run
 
@@ -118,8 +118,7 @@ def narrow(request: pytest.FixtureRequest, folder: Path) -> Built:
 
 
 def runner(built: Built, folder: Path) -> Native:
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     return native([built], folder)
 
 
