@@ -1,19 +1,17 @@
 """The examples of harness/examples are built as docs/gcm.md says, without a complaint, and run."""
 
-import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 from helpers.examples import EXAMPLES, NEEDS, ROOT, WARNINGS, commands, need_the_cpu, run
 from helpers.records import CASES, PUBLISHED_RECORD, tls12, tls13
 
 here = pytest.mark.cpu(AS_FOUND)
 
-if platform.machine() not in ("x86_64", "AMD64"):
-    pytest.skip("the kernel is x86-64 code and this machine is not", allow_module_level=True)
+need_x86(whole_module=True)
 
 
 @here

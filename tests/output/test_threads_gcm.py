@@ -1,7 +1,6 @@
 """Messages sealed and opened by the runtime for threads, against pyca and against one call."""
 
 import ctypes
-import platform
 import random
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 from helpers.threading_runtime import FLAGS, SECONDS, STRESS, Driver, edited
 from helpers.valgrind import VALGRIND_H, under_valgrind
 
@@ -39,8 +38,7 @@ LONGEST = 5 << 20
 
 here = pytest.mark.cpu(AS_FOUND)
 
-if platform.machine() not in ("x86_64", "AMD64"):
-    pytest.skip("the kernels are x86-64 code and this machine is not", allow_module_level=True)
+need_x86(whole_module=True)
 
 
 def need_the_cpu(kernel: GcmKernel) -> None:

@@ -1,7 +1,6 @@
 """A vendored folder is built by the lines of its record, and works with nothing else there."""
 
 import hashlib
-import platform
 import re
 import shlex
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli.main import cli
@@ -28,8 +27,7 @@ CHOICE = (
 
 @pytest.fixture(scope="module")
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
     result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
     assert result.exit_code == 0, result.output

@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import re
 import shutil
 import struct
@@ -12,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.objects import read_object
@@ -107,8 +106,7 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str], str]] = {
 def test_the_package_has_the_proved_bytes_and_works(
     module: Callable[[str], Path], fault: str
 ) -> None:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     if missing := lacking(("pclmulqdq", "sse2", "ssse3", "sse4_1", "aesni")):
         pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
     file, change, said = FAULTS[fault]

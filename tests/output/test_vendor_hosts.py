@@ -1,7 +1,6 @@
 """`vendor --host`: what a host gets, whether its own build runs its test, and what is refused."""
 
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
 from helpers.vendor_calls import refused, vendor
 
 from ghashgen.check import vendoring
@@ -48,8 +47,7 @@ def options_in(folder: Path) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def for_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
     vendor("--host", "c", *CHOICE, "--into", folder)
     return folder
@@ -225,8 +223,7 @@ def unproved(name: str, folder: Path) -> Path:
     """Write a host's files. Its kernels are in another syntax than those on record, and are not
     proved for a test of the host.
     """
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     host = hosts()[name]
     names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
     assert host.wanted is not None

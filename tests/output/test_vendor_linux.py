@@ -1,14 +1,13 @@
 """`vendor --host linux`: the assembly as `gcc -c` makes it, and both files on Linux's key."""
 
 import ctypes
-import platform
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 from helpers.vendor_calls import vendor
 
 from ghashgen.algebra.field import aes
@@ -30,8 +29,7 @@ KEY_AT, TABLE_AT, KEY_BYTES = 480, 512, 832
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     """Return the folder, which is not proved for this test, and the code of its kernel."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernel is x86-64 code and this machine is not")
+    need_x86()
     if shutil.which("cc") is None:
         pytest.skip("cc not found: the files are not compiled")
     host, folder = hosts()["linux"], tmp_path_factory.mktemp("linux")

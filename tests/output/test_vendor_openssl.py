@@ -1,12 +1,11 @@
 """`vendor --host openssl` and `openssl-asm`: the provider runs, and the glue gets whole blocks."""
 
-import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
 from helpers.vendor_calls import vendor
 
 from ghashgen.kernels.target import target
@@ -22,8 +21,7 @@ NEEDS = ("aesni", "avx", "pclmulqdq", "sse2", "ssse3", "sse4_1")
 
 @pytest.fixture(scope="module")
 def for_openssl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("openssl") / "ghashgen"
     vendor("--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
     return folder

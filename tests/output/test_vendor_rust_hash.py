@@ -1,12 +1,11 @@
 """The crate of GHASH and POLYVAL beside `ghash` and `polyval`, and with faults."""
 
-import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 
 from ghashgen.check import vendoring
 from ghashgen.kernels.selection import Choice, look_up
@@ -21,8 +20,7 @@ NAMES = ("ghash_sse_k_clmul1_x8", "polyval_sse_k_clmul1_x8")
 @pytest.fixture(scope="module")
 def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The host's files. Its kernels are not proved for a test of the host."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder, host = tmp_path_factory.mktemp("rust-hash"), hosts()["rust-hash"]
     kernels = look_up(Choice(name=NAMES)).kernels
     where = target(syntax=host.syntax)

@@ -1,7 +1,6 @@
 """A vendored folder's build files: by each tool, another project links the library and calls it."""
 
 import hashlib
-import platform
 import re
 import shutil
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
 
 from ghashgen import __version__
 from ghashgen.arch.objects import read_object
@@ -67,8 +66,7 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
 
 @pytest.fixture(scope="module")
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
     result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
     assert result.exit_code == 0, result.output

@@ -1,7 +1,6 @@
 """`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
 
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any
 import jinja2
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 
 from ghashgen.check import trial
 from ghashgen.cli.main import cli
@@ -79,8 +78,7 @@ def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
     for each in ("make", "ar"):
         if shutil.which(each) is None:
             pytest.skip(f"{each} not found: nothing is tried")
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     known: Mapping[str, Host] = {**registry.hosts(), host.name: host}
     monkeypatch.setattr("ghashgen.cli.hosts.hosts", lambda: known)
     monkeypatch.setattr(trial, "LENGTHS", (16, 64))
