@@ -1,12 +1,12 @@
 """The examples of harness/examples are built as docs/gcm.md says, without a complaint, and run."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND, lacking, need_x86
 from helpers.examples import EXAMPLES, NEEDS, ROOT, WARNINGS, commands, need_the_cpu, run
+from helpers.installed import need_programs
 from helpers.records import CASES, PUBLISHED_RECORD, tls12, tls13
 
 here = pytest.mark.cpu(AS_FOUND)
@@ -45,8 +45,7 @@ def test_published_records_are_as_another_library_has_them() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_clang_has_no_complaint(example: str, example_folder: Path) -> None:
-    if not shutil.which("clang"):
-        pytest.skip("clang is not installed")
+    need_programs("clang")
     source = ROOT / "harness" / "examples" / f"{example}.c"
     options = ["-std=c11", *WARNINGS, "-fsyntax-only", f"-I{ROOT / 'generated'}", str(source)]
     done = subprocess.run(["clang", *options], cwd=example_folder, capture_output=True, check=False)

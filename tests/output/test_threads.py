@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND, lacking
+from helpers.installed import installed
 from helpers.threading_runtime import STRESS, Driver, build, edited, runtime
 from helpers.valgrind import VALGRIND_H, under_valgrind
 
@@ -298,9 +299,7 @@ def annotated(folder: Path, files: dict[str, str]) -> Driver:
     """The driver that tells valgrind what atomics order."""
     if not shutil.which("valgrind") or not Path("/usr/include/valgrind/helgrind.h").exists():
         pytest.skip("no valgrind with its headers: apt-get install valgrind")
-    cc = shutil.which("gcc")
-    if cc is None:
-        pytest.skip("no gcc: apt-get install gcc")
+    cc = installed("gcc")
     flags = ("-O1", "-g", "-include", str(VALGRIND_H))
     return build(folder, files, flags, cc=Tool(Path(cc), ""))
 

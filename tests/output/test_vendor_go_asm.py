@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking, need_x86
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.objects import read_object
@@ -64,8 +65,7 @@ def module(
 
 def go(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run Go without a C compiler."""
-    if shutil.which("go") is None:
-        pytest.skip("go not found: the package is not built")
+    need_programs("go")
     env = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", **more}
     done = subprocess.run(
         ["go", *words], cwd=folder, env=env, check=False, capture_output=True, text=True
@@ -107,8 +107,7 @@ def test_the_package_has_the_proved_bytes_and_works(
     module: Callable[[str], Path], fault: str
 ) -> None:
     need_x86()
-    if missing := lacking(("pclmulqdq", "sse2", "ssse3", "sse4_1", "aesni")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    need(("pclmulqdq", "sse2", "ssse3", "sse4_1", "aesni"))
     file, change, said = FAULTS[fault]
     folder = module(f"test {fault}")
     text = (folder / file).read_text(encoding="utf-8")
@@ -123,8 +122,7 @@ def test_the_package_has_the_proved_bytes_and_works(
 def test_a_trial_counts_the_calls_of_each_kernel(
     prepared: vendoring.Prepared, module: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    if missing := lacking(("avx", "pclmulqdq", "aesni")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    need(("avx", "pclmulqdq", "aesni"))
     folder, counts = module("counted"), tmp_path / "counts"
     symbols = [symbol for entry in prepared.entries for symbol in entry.symbols.values()]
     counts.write_bytes(bytes(8 * len(symbols)))

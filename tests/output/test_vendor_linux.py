@@ -2,12 +2,12 @@
 
 import ctypes
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking, need_x86
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 from helpers.vendor_calls import vendor
 
 from ghashgen.algebra.field import aes
@@ -30,8 +30,7 @@ KEY_AT, TABLE_AT, KEY_BYTES = 480, 512, 832
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     """Return the folder, which is not proved for this test, and the code of its kernel."""
     need_x86()
-    if shutil.which("cc") is None:
-        pytest.skip("cc not found: the files are not compiled")
+    need_programs("cc")
     host, folder = hosts()["linux"], tmp_path_factory.mktemp("linux")
     assert host.wanted is not None
     order = vendoring.Order(host.wanted.made(), (target(syntax=host.syntax),), host, ())
@@ -92,8 +91,7 @@ def test_the_c_file_has_the_names_of_the_kernel(
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_both_files_on_linuxs_key_are_aes_gcm(made: tuple[Path, bytes], size: int) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the files are not run")
+    need(NEEDS)
     both, key, iv = built(made[0]), bytes(range(7, 7 + size)), b"twelve bytes"
     schedule = b"".join(aes.key_expansion(key)).ljust(KEY_AT, b"\xa5")
     own = ctypes.create_string_buffer(schedule + size.to_bytes(4, "little"), KEY_BYTES)
