@@ -201,42 +201,21 @@ def test_calls_allocate_nothing_and_need_no_pool(reference: Driver) -> None:
 
 
 FAULTS = {
-    "a hash that is not awaited": (
-        "            await(pool, &pool->results[i], number);\n",
-        "            (void)number;\n",
-        ("help", 100_000, 3, 20, SPINS, LATE),
-    ),
-    "a piece one group off": (
-        "job->piece = *groups * GROUP_BYTES",
-        "job->piece = (*groups - 1) * GROUP_BYTES",
-        ("sweep", 20_000, 3, 317, 20_000, 0, 0),
-    ),
-    "a digit of the power forgotten": (
-        "        begun = 1;\n",
-        "        begun = 0;\n",
-        ("sweep", 65_536, 2, 317, 65_536, 0, 0),
-    ),
-    "threads that a child waits for": (
-        "return this_process() != pool->process;",
-        "return 0 * this_process();",
-        ("fork", 8000, 3),
-    ),
-    "cancellation in the midst": (
-        "PTHREAD_CANCEL_DISABLE",
-        "PTHREAD_CANCEL_ENABLE",
-        ("cancel", 20_000, 40),
-    ),
-    "cancellation in the end of a pool": (
-        "before = defer_cancellation(); /* to join",
-        "before = (cancellation){0, 0}; /* to join",
-        ("cancel", 20_000, 0),
-    ),
-    "signals let into the pool": (
-        "sigfillset(&all);",
-        "sigemptyset(&all);",
-        ("signals", 8000, 2000),
-    ),
-}
+    "a hash that is not awaited": ("            await(pool, &pool->results[i], number);\n",
+        "            (void)number;\n", ("help", 100_000, 3, 20, SPINS, LATE)),
+    "a piece one group off": ("job->piece = *groups * GROUP_BYTES",
+        "job->piece = (*groups - 1) * GROUP_BYTES", ("sweep", 20_000, 3, 317, 20_000, 0, 0)),
+    "a digit of the power forgotten": ("        begun = 1;\n", "        begun = 0;\n",
+        ("sweep", 65_536, 2, 317, 65_536, 0, 0)),
+    "threads that a child waits for": ("return this_process() != pool->process;",
+        "return 0 * this_process();", ("fork", 8000, 3)),
+    "cancellation in the midst": ("PTHREAD_CANCEL_DISABLE", "PTHREAD_CANCEL_ENABLE",
+        ("cancel", 20_000, 40)),
+    "cancellation in the end of a pool": ("before = defer_cancellation(); /* to join",
+        "before = (cancellation){0, 0}; /* to join", ("cancel", 20_000, 0)),
+    "signals let into the pool": ("sigfillset(&all);", "sigemptyset(&all);",
+        ("signals", 8000, 2000)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
