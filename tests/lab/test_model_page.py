@@ -1,7 +1,5 @@
 """docs/model.md holds what `ghashgen model` computes, and calls every figure a model."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -157,9 +155,7 @@ def _named(kind: type[Kernel] | type[GcmKernel]) -> set[str]:
     return {kernel.name for kernel in families()[kind.family].catalogue()}
 
 
-def test_the_page_holds_what_its_kernels_and_peers_give_now(
-    shown: tuple[str, Comparison],
-) -> None:
+def test_the_page_holds_what_its_kernels_and_peers_give_now(shown: tuple[str, Comparison]) -> None:
     block, comparison = shown
     assert markdown(comparison, peers()) == block, "run ghashgen model --write"
 

@@ -43,15 +43,7 @@ from ghashgen.lab.model.page import (
     wanted_cells,
 )
 from ghashgen.lab.model.peers import Recount, peers, recount
-from ghashgen.lab.model.rows import (
-    LABEL,
-    checks,
-    compare,
-    match,
-    ours,
-    theirs,
-    wanted,
-)
+from ghashgen.lab.model.rows import LABEL, checks, compare, match, ours, theirs, wanted
 from ghashgen.lab.standing import load_standings
 from ghashgen.lab.summary import block_of, replaced
 from ghashgen.output.folder import require_writable

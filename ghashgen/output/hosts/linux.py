@@ -50,10 +50,7 @@ TRIAL = Trial(
             f"aesni-intel-$(CONFIG_64BIT) += ghashgen/{PurePosixPath(GLUE).stem}.o",
         ),
     ),
-    files={
-        "trial.config": "hosts/linux/trial.config.j2",
-        "measure.c": "hosts/linux/measure.c.j2",
-    },
+    files={"trial.config": "hosts/linux/trial.config.j2", "measure.c": "hosts/linux/measure.c.j2"},
     programs={"make": "make", "gcc": "gcc", "flex": "flex", "bison": "bison", "bc": "bc"},
     # The vectors are in a header that only the kernel can include.
     configure="sed -n '/ aes_gcm_tv_template\\[\\] = {/,/^};/p' crypto/testmgr.h > vectors.h && "
@@ -79,10 +76,7 @@ HOST = replace(
     name="linux",
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
     place=_place,
-    build=lambda files, target: (
-        f"cp {ASSEMBLY} ..",
-        "make -C ../../../.. arch/x86/crypto/",
-    ),
+    build=lambda files, target: (f"cp {ASSEMBLY} ..", "make -C ../../../.. arch/x86/crypto/"),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),
     gets="our code behind its own functions; key schedules and other CPUs keep its code",
