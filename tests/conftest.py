@@ -3,8 +3,6 @@
 Under pytest-xdist the expensive ones are made by the first worker and read by the others.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import platform

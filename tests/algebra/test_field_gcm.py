@@ -139,14 +139,8 @@ def test_known_tag_notices_any_wrong_bit_of_r(monkeypatch: pytest.MonkeyPatch) -
 
 FAULTS: dict[str, tuple[str, Callable[..., bytes]]] = {
     "counter stands still": ("inc32", lambda block: block),
-    "counter leads the block": (
-        "inc32",
-        lambda block: bytes([(block[0] + 1) % 256]) + block[1:],
-    ),
-    "lengths in bytes": (
-        "length_block",
-        lambda a, c: a.to_bytes(8, "big") + c.to_bytes(8, "big"),
-    ),
+    "counter leads the block": ("inc32", lambda block: bytes([(block[0] + 1) % 256]) + block[1:]),
+    "lengths in bytes": ("length_block", lambda a, c: a.to_bytes(8, "big") + c.to_bytes(8, "big")),
     "lengths swapped": ("length_block", lambda a, c: length_block(c, a)),
     "padding absent": ("pad16", lambda data: data[: len(data) // 16 * 16]),
     "J_0 from the IV's first bytes": ("j0", lambda _h, iv: iv[:12].ljust(15, b"\0") + b"\1"),

@@ -1,7 +1,5 @@
 """Files say how to unwind at every instruction, for ELF and for Windows."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace

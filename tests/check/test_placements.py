@@ -1,7 +1,5 @@
 """Bounds, convention and alignment of any function, from its parameters alone: faults are seen."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator

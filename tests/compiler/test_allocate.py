@@ -1,7 +1,5 @@
 """Liveness, interference and allocation: few registers give slower programs, never wrong ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

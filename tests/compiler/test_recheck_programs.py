@@ -1,7 +1,5 @@
 """The re-check on programs written by hand and at random: flow, widths, places, any fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Streams woven into one order: evenly, with few registers, and replayed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

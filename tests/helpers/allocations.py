@@ -1,7 +1,5 @@
 """What the tests of the allocator and of its re-check share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """C of c_verify as a compiler makes it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

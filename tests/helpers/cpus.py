@@ -6,8 +6,6 @@ CPU refuse: a test that looks without the marker fails, and so does a fixture th
 in this process or in one that it starts.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -77,6 +75,12 @@ def lacking(needs: Iterable[str]) -> tuple[str, ...]:
     """Return those of `needs`, names of FEATURES, that this CPU lacks, in FEATURES' order."""
     present = features()
     return tuple(name for name in FEATURES if name in needs and name not in present)
+
+
+def need(needs: Iterable[str]) -> None:
+    """Skip the test where this CPU lacks one of `needs`."""
+    if without := lacking(needs):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
 
 
 def too_little(cpu: str, needs: Iterable[str], attempt: Callable[[], object]) -> bool:

@@ -1,7 +1,5 @@
 """What the tests of the emulator share: pieces of code, and models of instructions in Python."""
 
-from __future__ import annotations
-
 import importlib.util
 import random
 import shutil

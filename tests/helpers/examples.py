@@ -40,10 +40,7 @@ def commands() -> list[str]:
 def run(line: str, folder: Path, more: list[str]) -> subprocess.CompletedProcess[str]:
     """Run one of them in a folder, by the tools that were found, with more options for cc."""
     words = shlex.split(re.sub("(harness|generated)(?=[/ ])", rf"{ROOT}/\1", line))
-    started = {
-        "nasm": find_nasm().command,
-        "cc": [*find_cc().command, *more],
-    }
+    started = {"nasm": find_nasm().command, "cc": [*find_cc().command, *more]}
     command = [*started[words[0]], *words[1:]] if words[0] in started else words
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 

@@ -1,7 +1,5 @@
 """Records of TLS and packets of ESP, made by another library, as the RFCs say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -4,8 +4,6 @@ By function of the C, in the order of its text: every access to what threads sha
 what is no step, with the reason, hold the rest: `COUNTERS`, and what only one thread sees.
 """
 
-from __future__ import annotations
-
 import re
 
 from helpers.threading_runtime import runtime

@@ -1,7 +1,5 @@
 """What families bring to other rooms, and the one message about what they do not bring."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Families of kernels: the one that is there, and one from outside the package as a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -23,14 +21,7 @@ from ghashgen.kernels.families import families, family_of, functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import (
-    Choice,
-    all_axes,
-    choose,
-    choose_of,
-    look_up,
-    values_of,
-)
+from ghashgen.kernels.selection import Choice, all_axes, choose, choose_of, look_up, values_of
 from ghashgen.kernels.target import Target
 from ghashgen.output.generate import generate
 from ghashgen.support.errors import GhashgenError

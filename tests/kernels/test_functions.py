@@ -1,7 +1,5 @@
 """Functions from outside the package: one file each, found everywhere, and no proof unstated."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -21,16 +19,7 @@ from ghashgen.check.ledger import theorems
 from ghashgen.check.proofs import prove, statement
 from ghashgen.check.validation.runners import Emulated, Runner, native
 from ghashgen.cli.verbs import prove as prove_command
-from ghashgen.kernels.core import (
-    LENGTH,
-    Counted,
-    Direction,
-    Fixed,
-    Function,
-    Param,
-    Table,
-    Word,
-)
+from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Function, Param, Table, Word
 from ghashgen.kernels.exported import found_in
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash import functions as package

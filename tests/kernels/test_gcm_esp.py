@@ -1,7 +1,5 @@
 """Packets of ESP by the example, against published ones and another library's."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import random

@@ -1,7 +1,5 @@
 """The examples of harness/examples are built as docs/gcm.md says, without a complaint, and run."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

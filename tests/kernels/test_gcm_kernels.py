@@ -1,7 +1,5 @@
 """AES-GCM kernels on this CPU against other implementations, and what they leave behind."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many messages in one call: bursts of all mixes of lengths, right, and wrong by planted faults."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
@@ -15,7 +13,7 @@ from queue import Queue
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need
 from helpers.emulating import needs_emulator
 from helpers.examples import ROOT, WARNINGS, run
 
@@ -120,8 +118,7 @@ def narrow(request: pytest.FixtureRequest, folder: Path) -> Built:
 
 
 def runner(built: Built, folder: Path) -> Native:
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     return native([built], folder)
 
 

@@ -1,7 +1,5 @@
 """A function that returns a number: one file, and everything that is emitted, called or refused."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator

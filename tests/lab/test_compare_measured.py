@@ -1,7 +1,5 @@
 """What comparisons measure is right: against pyca/cryptography, and in three updates a message."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

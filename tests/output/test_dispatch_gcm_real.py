@@ -1,7 +1,5 @@
 """What the dispatcher of AES-GCM calls does AES-GCM, on every CPU that this one can play."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess
@@ -10,9 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from helpers.cpus import AS_FOUND, features, masked
-from helpers.dispatching import (
-    FLAGS,
-)
+from helpers.dispatching import FLAGS
 from helpers.dispatching_gcm import DRIVER, SSE4, USES, Program, build
 
 from ghashgen.algebra.field.counter import gctr

@@ -1,7 +1,5 @@
 """The dispatcher on Windows: compiled by MinGW-w64, and run by Wine where there is one."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess

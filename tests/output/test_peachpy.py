@@ -20,14 +20,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.peachpy.instructions import Encoded
 from ghashgen.output.peachpy.tool import WORKER, find, require
 from ghashgen.run.harness import Vector
-from ghashgen.run.peachpy import (
-    Session,
-    assembled,
-    compile_function,
-    differences,
-    multiset,
-    run,
-)
+from ghashgen.run.peachpy import Session, assembled, compile_function, differences, multiset, run
 from ghashgen.support.errors import GhashgenError
 
 KERNELS = [

@@ -1,7 +1,5 @@
 """The runtime for threads: emitted, compiled, and right whatever threads, callers and hosts do."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from functools import cache

@@ -1,7 +1,5 @@
 """The runtime for threads as files: it compiles everywhere, and folders keep theirs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

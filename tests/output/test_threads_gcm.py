@@ -1,7 +1,5 @@
 """Messages sealed and opened by the runtime for threads, against pyca and against one call."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import random

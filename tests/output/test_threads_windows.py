@@ -1,7 +1,5 @@
 """The runtime for threads on Windows: compiled by MinGW-w64, and run by Wine where there is one."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

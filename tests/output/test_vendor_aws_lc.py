@@ -1,7 +1,5 @@
 """`vendor --host aws-lc`: the C file that goes on within a block, on stand-ins of what it calls."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A vendored folder is built by the lines of its record, and works with nothing else there."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import re

@@ -1,7 +1,5 @@
 """One folder for several platforms: each has its kernels there, and build files take them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

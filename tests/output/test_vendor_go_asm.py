@@ -1,7 +1,5 @@
 """The Go package without C: its bytes beside the proved ones, and with faults."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

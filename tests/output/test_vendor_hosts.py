@@ -1,7 +1,5 @@
 """`vendor --host`: what a host gets, whether its own build runs its test, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re
@@ -37,10 +35,7 @@ TOOLS = {
         ("cmake", "ctest", "ninja", "nasm"),
         "cmake -S . -B out -G Ninja && cmake --build out && ctest --test-dir out --verbose",
     ),
-    "meson": (
-        ("meson", "ninja", "nasm"),
-        "meson setup out && meson test -C out --verbose",
-    ),
+    "meson": (("meson", "ninja", "nasm"), "meson setup out && meson test -C out --verbose"),
 }
 """For each tool: the programs that it takes, and the command that builds and tests a folder."""
 
@@ -372,7 +367,7 @@ def test_boringssl_takes_files_in_the_place_of_its_own(tmp_path: Path) -> None:
     said = vendor("--host", "boringssl", "--isa", "avx512", "--into", tmp_path / "x", "--dry-run")
     files = {line.split("\t")[0] for line in said.stdout.splitlines() if line.endswith("\tnew")}
     assert files == {
-        *("aes-gcm-avx512-x86_64-linux.S", "ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE"),
+        *("aes-gcm-avx512-x86_64-linux.S", "ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE")
     }
     said_no = refused("--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
     assert "host boringssl needs kernels of AES-GCM in a host's layout" in said_no

@@ -1,7 +1,5 @@
 """Layouts as data are what C sees: a probe is made of the JSON file, compiled and run."""
 
-from __future__ import annotations
-
 import copy
 import json
 import subprocess

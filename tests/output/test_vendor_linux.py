@@ -1,7 +1,5 @@
 """`vendor --host linux`: the assembly as `gcc -c` makes it, and both files on Linux's key."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import re
@@ -132,7 +130,4 @@ def test_both_files_on_linuxs_key_are_aes_gcm(made: tuple[Path, bytes], size: in
 def test_two_files_are_for_linux(tmp_path: Path) -> None:
     said = vendor("--host", "linux", "--into", tmp_path / "ghashgen", "--dry-run").stdout
     files = {line.split("\t")[0] for line in said.splitlines() if line.endswith("\tnew")}
-    assert files == {
-        *(ASSEMBLY, GLUE),
-        *("ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE"),
-    }
+    assert files == {*(ASSEMBLY, GLUE), *("ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE")}

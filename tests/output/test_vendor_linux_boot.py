@@ -1,7 +1,5 @@
 """boot.py of the trial of `linux`, with a recorded console in place of a machine that boots."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -1,7 +1,5 @@
 """`vendor --host openssl` and `openssl-asm`: the provider runs, and the glue gets whole blocks."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A vendored folder's portable code, beside a kernel; and what a shared library exports of it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,8 +33,7 @@ def built(folder: Path, *flags: str) -> list[Path]:
         objects.append(folder / f"{source}.o")
         warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
         compile_c(
-            *(find_cc(), folder / source, objects[-1]),
-            flags=("-std=c11", "-O2", *warnings, *flags),
+            *(find_cc(), folder / source, objects[-1]), flags=("-std=c11", "-O2", *warnings, *flags)
         )
     return objects
 

@@ -1,7 +1,5 @@
 """The crate of GHASH and POLYVAL beside `ghash` and `polyval`, and with faults."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A vendored folder's build files: by each tool, another project links the library and calls it."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import re

@@ -1,7 +1,5 @@
 """`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re
@@ -197,8 +195,7 @@ def test_without_apt_the_sources_are_asked_for(
 ) -> None:
     which = shutil.which
     monkeypatch.setattr(
-        "ghashgen.run.debian.shutil.which",
-        lambda name: None if name == "apt-get" else which(name),
+        "ghashgen.run.debian.shutil.which", lambda name: None if name == "apt-get" else which(name)
     )
     with pytest.raises(GhashgenError, match="apt-get not found; give the sources: --source PATH"):
         tried(HOST, monkeypatch)

@@ -1,7 +1,5 @@
 """The documents name only what exists, and their examples work as they stand."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import platform

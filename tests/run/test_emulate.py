@@ -1,7 +1,5 @@
 """Emulated instructions against independent models in Python, and against the host."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import random
@@ -79,9 +77,7 @@ LEGACY = {
 def test_legacy_sse_keeps_the_upper_bits(emulator: Emulator, assemble: Assemble, text: str) -> None:
     model = LEGACY[text]
     run_on_random(
-        emulator,
-        assemble(one(text)),
-        lambda z, a, b: z >> 128 << 128 | model(z & FFFF, a & FFFF),
+        emulator, assemble(one(text)), lambda z, a, b: z >> 128 << 128 | model(z & FFFF, a & FFFF)
     )
 
 

@@ -26,8 +26,7 @@ def tables(emulator: Emulator, obj: bytes, bits: int) -> list[bytes | None]:
     size = len(table(KEYS[0][: bits // 8]))
     calls = [
         Call(
-            ("table", "key"),
-            (Buffer("table", bytes(size), True), Buffer("key", key[: bits // 8])),
+            ("table", "key"), (Buffer("table", bytes(size), True), Buffer("key", key[: bits // 8]))
         )
         for key in KEYS
     ]

@@ -51,11 +51,7 @@ TRIAL = Trial(
             "$(patsubst $(src)/%.c,%.o,$(wildcard $(src)/ghashgen/*.c))",
         ),
     ),
-    files={
-        "trial.config": "hosts/linux/trial.config.j2",
-        "measure.c": "hosts/linux/measure.c.j2",
-        "boot.py": "hosts/linux/boot.py.j2",
-    },
+    files={each: f"hosts/linux/{each}.j2" for each in ("trial.config", "measure.c", "boot.py")},
     programs={each: each for each in ("make", "gcc", "flex", "bison", "bc", "python3")},
     # The vectors are in a header that only the kernel can include.
     configure="sed -n '/ aes_gcm_tv_template\\[\\] = {/,/^};/p' crypto/testmgr.h > vectors.h && "
@@ -81,10 +77,7 @@ HOST = replace(
     name="linux",
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
     place=_place,
-    build=lambda files, target: (
-        f"cp {ASSEMBLY} ..",
-        "make -C ../../../.. arch/x86/crypto/",
-    ),
+    build=lambda files, target: (f"cp {ASSEMBLY} ..", "make -C ../../../.. arch/x86/crypto/"),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),
     gets="our code behind its own functions; key schedules and other CPUs keep its code",
