@@ -199,7 +199,7 @@ def test_a_jump_that_would_keep_itself_long_says_that_it_is_short(room: int) -> 
 
 
 def test_jumps_that_would_keep_each_other_long_say_that_they_are_short() -> None:
-    """NASM stopped at two long jumps, of which each had the other's target within reach if short."""
+    """NASM stopped at two long jumps, each of which would let the other be short."""
     lines: list[Line] = [Directive("label", (Label("back"), 0)), *[Op("vzeroupper")] * 2]
     lines += [Op("jmp", (Label("on"),)), *[Op("vzeroupper")] * 121, Op("jmp", (Label("back"),))]
     function = replace(unplaced()["mul"], lines=(*lines, Directive("label", (Label("on"), 0))))

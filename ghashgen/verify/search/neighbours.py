@@ -12,16 +12,7 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.meaning.records import PLACE
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.groups import (
-    BEHIND,
-    CHECKS,
-    HASH,
-    JUDGE,
-    LETTERS,
-    LIKE,
-    SIZE,
-    Groups,
-)
+from ghashgen.verify.search.groups import BEHIND, CHECKS, HASH, JUDGE, LETTERS, LIKE, SIZE, Groups
 
 MOST = 8
 """Blocks of the longest messages of a group, at most."""
