@@ -94,7 +94,8 @@ def narrow(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> VReg:
     _, powers, R = _behind(text)
     acc, mask = accumulators(text), b.register("E_K(J_0)")
 
-    def cipher(count: int, free: bool) -> States:
+    def cipher(part: range, free: bool) -> States:
+        count = len(part)
         taken = text.counters.last_blocks(count)
         if free:
             taken[-1] = b.insert_lane(taken[-1], 1, text.counters.first, lanes, "and J_0")
@@ -126,7 +127,7 @@ def narrow(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> VReg:
     b.branch("equal", text.length, 0, "none")
     path(1, partial(ends.few, text), SINGLE)
     b.label("none")
-    _, J0 = cipher(0, False)
+    _, J0 = cipher(range(0), False)
     assert J0 is not None
     key = text.keys.last(1)
     b.assign(mask, b.aes_last(b.first_lane(J0), key, "E_K(J_0)"))
@@ -150,7 +151,8 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
     whitened = b.xor(iv, text.keys.key(0, lanes), "(IV || 0) + k_0")
     acc, mask = accumulators(text), b.register("E_K(J_0)")
 
-    def cipher(count: int, free: bool) -> States:
+    def cipher(part: range, free: bool) -> States:
+        count = len(part)
         rows = [[*range(lanes * i + 2, lanes * i + lanes + 2)] for i in range(count)]
         if free:
             rows[-1][-1] = 1

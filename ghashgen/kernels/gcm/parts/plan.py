@@ -29,6 +29,8 @@ from ghashgen.kernels.hash.parts.interface import entries, to_register
 Sums = Mapping[str, Value]
 """The accumulators of a sum of products, by name."""
 
+import os
+LEAST = int(os.environ.get("LEAST","4"))
 States = tuple[list[VReg], VReg | None]
 """All rounds but the last: of the text, and of J_0 if that has a state of its own."""
 
@@ -120,7 +122,7 @@ class Path:
     text: Place
     encrypts: bool
     acc: Mapping[str, VReg]
-    cipher: Callable[[int, bool], States]
+    cipher: Callable[[range, bool], States]
     mask: VReg | None
     count: int
     end: End | None
@@ -144,17 +146,26 @@ class Path:
             sums = self.sums()
             if early:
                 sums = self.hash(sums, self.given())
+        for part in self._batches()[:-1]:
+            with self._stream("cipher", lean=False):
+                b.about(plan.notes[0])
+                states, _ = self.cipher(part, False)
+                for i, state in zip(part, states, strict=True):
+                    outs.append(self._write(state, keys.last(lanes), i))
+            with self._stream("hash", lean=True):
+                sums = self.hash(sums, outs[part.start :], part.start)
+        hashed = len(outs)
         with self._stream("cipher", lean=False):
             b.about(plan.notes[0])
-            states, J0 = self.cipher(self.count, self.free)
+            part = self._batches()[-1]
+            states, J0 = self.cipher(part, self.free)
             held = None if in_turn else keys.last(lanes)
             if in_turn:
                 self._own_mask(J0, None)
-            for i in range(self._whole):
+            for i in range(part.start, self._whole):
                 raw = self._load(i) if in_turn else None
-                key, other = held or keys.last(lanes), raw or self._place(self.text.source, i)
-                outs.append(add_text(b, states[i], key, other, plan.notes[3]))
-                b.store(self._place(self.text.out, i, self.ahead), outs[-1], "written")
+                key = held or keys.last(lanes)
+                outs.append(self._write(states[i - part.start], key, i, raw))
                 if raw is not None:
                     sums = self.hash(sums, [outs[-1] if self.encrypts else raw], i)
             if end is not None:
@@ -168,7 +179,7 @@ class Path:
                 last.append(end.ciphertext(written, outs, self.encrypts))
             b.about("")
         if not early and plan.hash != "never":
-            rest, first = ((), self._whole) if in_turn else (outs, 0)
+            rest, first = ((), self._whole) if in_turn else (outs[hashed:], hashed)
             sums = self.hash(sums, chain(rest, (C() for C in last)), first)
         assign(b, self.acc, sums)
         if end is not None and end.late and end.kept is None:
@@ -192,6 +203,20 @@ class Path:
             keys = entries(kernel.hash, self.base, self.power - i * kernel.lane_count)
             sums = products(b, kernel.hash, sums, A, keys, self.plan.notes[1].format(i + 1))
         return sums
+
+    def _batches(self) -> list[range]:
+        """Return the registers that go through the cipher together, batch by batch."""
+        if not (self.encrypts and self.plan.streams and self.count >= LEAST):
+            return [range(self.count)]
+        half = -(-self.count // 2)
+        return [range(half), range(half, self.count)]
+
+    def _write(self, state: VReg, key: VReg, i: int, raw: VReg | None = None) -> VReg:
+        """Record the last round of register i, and its store."""
+        b, place = self.text.b, raw or self._place(self.text.source, i)
+        out = add_text(b, state, key, place, self.plan.notes[3])
+        b.store(self._place(self.text.out, i, self.ahead), out, "written")
+        return out
 
     @property
     def _whole(self) -> int:

@@ -183,9 +183,14 @@ def _power(text: Text, R: VReg | None, alone: bool, exact: Exact | None) -> VReg
     return key_at
 
 
-def _beside(text: Text, J0: VReg | None) -> Callable[[int, bool], States]:
+def _beside(text: Text, J0: VReg | None) -> Callable[[range, bool], States]:
     """Return the cipher of a path, with J_0 if it is pending."""
-    return lambda count, _: (encipher(text, J0, text.counters.last_blocks(count)), None)
+
+    def cipher(part: range, _: bool) -> States:
+        blocks = text.counters.last_blocks(part.stop, part.start)
+        return encipher(text, None if part.start else J0, blocks), None
+
+    return cipher
 
 
 def encipher(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
