@@ -122,12 +122,19 @@ class Text(Place[K]):
         self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
 
-    def write(self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None) -> None:
-        """Record the last round of whole registers with the text added, and the stores."""
-        b, lanes = self.b, self.kernel.lane_count
+    def write(
+        self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None, first: int = 0
+    ) -> list[VReg]:
+        """Record the last round of whole registers with the text added, and the stores.
+
+        Returns the output.
+        """
+        b, lanes, out = self.b, self.kernel.lane_count, list[VReg]()
         key = key or self.keys.last(lanes)
-        for i, state in enumerate(states):
+        for i, state in enumerate(states, first):
             at = BLOCK_BYTES * lanes * i
             source = self.at(self.source, at)
             written = add_text(b, state, key, source, "last round: the other text")
             b.store(self.at(self.out, ahead + at), written, "written")
+            out.append(written)
+        return out

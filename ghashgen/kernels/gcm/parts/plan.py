@@ -30,6 +30,8 @@ Sums = Mapping[str, Value]
 """The accumulators of a sum of products, by name."""
 
 import os
+HEND=float(os.environ.get("HEND","0.5"))
+HSTART=float(os.environ.get("HSTART","0.5"))
 LEAST = int(os.environ.get("LEAST","4"))
 States = tuple[list[VReg], VReg | None]
 """All rounds but the last: of the text, and of J_0 if that has a state of its own."""
@@ -142,7 +144,8 @@ class Path:
         lanes, in_turn = self.text.kernel.lane_count, plan.hash == "in turn"
         early = plan.hash == "before" and not self.encrypts
         outs, last = list[VReg](), list[Callable[[], VReg]]()
-        with self._stream("hash", lean=True):
+        batches = self._batches()
+        with self._stream("hash", lean=True, end=HEND if len(batches) > 1 else 1.0):
             sums = self.sums()
             if early:
                 sums = self.hash(sums, self.given())
@@ -152,7 +155,7 @@ class Path:
                 states, _ = self.cipher(part, False)
                 for i, state in zip(part, states, strict=True):
                     outs.append(self._write(state, keys.last(lanes), i))
-            with self._stream("hash", lean=True):
+            with self._stream("batch", lean=True, start=HSTART):
                 sums = self.hash(sums, outs[part.start :], part.start)
         hashed = len(outs)
         with self._stream("cipher", lean=False):
@@ -239,5 +242,5 @@ class Path:
             E = b.aes_last(state, b.first_lanes(key, lanes), "E_K(J_0)")
             b.assign(self.mask, b.first_lane(E))
 
-    def _stream(self, name: str, lean: bool) -> AbstractContextManager[None]:
-        return stream(self.text, name, lean=lean) if self.plan.streams else nullcontext()
+    def _stream(self, name: str, lean: bool, start: float = 0.0, end: float = 1.0) -> AbstractContextManager[None]:
+        return stream(self.text, name, start, end, lean=lean) if self.plan.streams else nullcontext()

@@ -24,7 +24,14 @@ from ghashgen.kernels.hash.parts.interface import (
     finish_group,
     key_sum,
     times_h,
+    to_register,
 )
+
+
+import os
+BATCH=int(os.environ.get("BATCH","1"))
+LHEND=float(os.environ.get("LHEND","1.0"))
+CSTART=float(os.environ.get("CSTART","0.0"))
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
@@ -45,21 +52,47 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     b.label("groups")
     X, keys = b.register("X"), group_keys(b, hashing, text.context)
 
+    kept = [b.register(f"C_{i}", kernel.lane_count) for i in range(kernel.registers)]
+
     def last_group() -> None:
-        b.assign(X, add_group(b, hashing, text.context, X, text.out, keys))
+        def load(at: int, lanes: int) -> VReg:
+            return to_register(b, hashing, kept[at // lanes], "C")
+
+        b.assign(X, add_group(b, hashing, text.context, X, text.out, keys, load=load))
+
+    batches = [range(kernel.registers)]
+    if encrypts and BATCH:
+        half = -(-kernel.registers // 2)
+        batches = [range(half), range(half, kernel.registers)]
+
+    def cipher(J0: VReg | None = None) -> None:
+        b.about("AES")
+        for part in batches:
+            blocks = text.counters.last_blocks(part.stop, part.start)
+            states = encipher(text, J0 if not part.start else None, blocks)
+            outs = text.write(states, first=part.start)
+            if encrypts:
+                for i, out in zip(part, outs, strict=True):
+                    b.assign(kept[i], out)
+        text.counters.skip(kernel.blocks)
+        b.about("")
 
     with stream(text, "hash"):
         b.assign(X, times_h(b, hashing, text.context, S) if encrypts else first_group(text, acc, S))
     with stream(text, "cipher", lean=False):
-        b.about("AES")
-        text.write(encipher(text, J0, text.counters.blocks(kernel.registers)))
-        b.about("")
-    text.move(text.source, group_bytes, "next group")
-    if not encrypts:
-        text.move(text.out, group_bytes)
-    text.shorten(group_bytes)
+        cipher(J0)
+    text.advance(group_bytes, "next group")
     b.branch("below", text.length, group_bytes + 1, "rest")
-    group_loop(text, X, keys, encrypts, group_bytes + 1)
+    if encrypts:
+        with b.loop("group"):
+            with stream(text, "hash", end=LHEND):
+                last_group()
+            with stream(text, "cipher", start=CSTART, lean=False):
+                cipher()
+            text.advance(group_bytes, "next group")
+            b.branch("not_below", text.length, group_bytes + 1, "group")
+    else:
+        group_loop(text, X, keys, encrypts, group_bytes + 1)
     b.label("rest")
     b.assign(tag, rest("rest", X, lengths(), group=last_group if encrypts else None))
     b.label("tagged")
@@ -98,7 +131,7 @@ def _rest(
     """
     b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
     hashing, top, step = kernel.hash, kernel.layout.top, BLOCK_BYTES * lanes
-    alone, ahead = J0 is not None, 0 if group is None else text.group_bytes
+    alone, ahead = J0 is not None, 0
     least, most = 2 if alone else 1, kernel.registers
 
     def path(count: int, end: ends.End | None, key_at: VReg) -> None:
