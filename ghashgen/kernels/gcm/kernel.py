@@ -204,8 +204,7 @@ class GcmKernel:
     @property
     def room(self) -> int:
         """Registers that are free for round keys."""
-        import os
-        taken = self.registers + WORKING_REGISTERS + 1 + int(os.environ.get("MORE", 0))
+        taken = self.registers + WORKING_REGISTERS + 1
         return max(0, min(self.instruction_set.vector_registers - taken, self.rounds + 1))
 
     @cached_property

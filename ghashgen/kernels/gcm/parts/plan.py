@@ -29,12 +29,23 @@ from ghashgen.kernels.hash.parts.interface import entries, to_register
 Sums = Mapping[str, Value]
 """The accumulators of a sum of products, by name."""
 
-import os
-HEND=float(os.environ.get("HEND","0.5"))
-HSTART=float(os.environ.get("HSTART","0.5"))
-LEAST = int(os.environ.get("LEAST","4"))
+MIDDLE = 0.5
+"""Where the second half begins, in time."""
+
+MANY = 6
+"""Registers that go through the cipher in two halves, at least."""
+
 States = tuple[list[VReg], VReg | None]
 """All rounds but the last: of the text, and of J_0 if that has a state of its own."""
+
+
+def batches(count: int) -> list[range]:
+    """Return the registers that go through the cipher side by side: half of many, or all.
+
+    Three rounds side by side keep the pipes busy enough if other work runs beside them.
+    """
+    half = -(-count // 2) if count >= MANY else count
+    return [range(at, min(at + half, count)) for at in range(0, count, half or 1)] or [range(0)]
 
 
 def products(
@@ -135,8 +146,6 @@ class Path:
     """Whether the last register has a lane for J_0."""
     state: VReg | None = None
     """X, which joins C_1."""
-    ahead: int = 0
-    """Bytes from the pointer of the output to its place."""
 
     def record(self) -> None:
         """Record the path up to its sums."""
@@ -144,23 +153,23 @@ class Path:
         lanes, in_turn = self.text.kernel.lane_count, plan.hash == "in turn"
         early = plan.hash == "before" and not self.encrypts
         outs, last = list[VReg](), list[Callable[[], VReg]]()
-        batches = self._batches()
-        with self._stream("hash", lean=True, end=HEND if len(batches) > 1 else 1.0):
+        halves = plan.streams and self.encrypts
+        *firsts, part = batches(self.count) if halves else [range(self.count)]
+        with self._stream("hash", end=MIDDLE if firsts else 1.0):
             sums = self.sums()
             if early:
                 sums = self.hash(sums, self.given())
-        for part in self._batches()[:-1]:
+        for first in firsts:
             with self._stream("cipher", lean=False):
                 b.about(plan.notes[0])
-                states, _ = self.cipher(part, False)
-                for i, state in zip(part, states, strict=True):
-                    outs.append(self._write(state, keys.last(lanes), i))
-            with self._stream("batch", lean=True, start=HSTART):
-                sums = self.hash(sums, outs[part.start :], part.start)
+                states, _ = self.cipher(first, False)
+                outs += [self._write(state, keys.last(lanes), i) for i, state in enumerate(states)]
+                b.about("")
+            with self._stream("hash of the first half", start=MIDDLE):
+                sums = self.hash(sums, outs)
         hashed = len(outs)
         with self._stream("cipher", lean=False):
             b.about(plan.notes[0])
-            part = self._batches()[-1]
             states, J0 = self.cipher(part, self.free)
             held = None if in_turn else keys.last(lanes)
             if in_turn:
@@ -207,18 +216,11 @@ class Path:
             sums = products(b, kernel.hash, sums, A, keys, self.plan.notes[1].format(i + 1))
         return sums
 
-    def _batches(self) -> list[range]:
-        """Return the registers that go through the cipher together, batch by batch."""
-        if not (self.encrypts and self.plan.streams and self.count >= LEAST):
-            return [range(self.count)]
-        half = -(-self.count // 2)
-        return [range(half), range(half, self.count)]
-
     def _write(self, state: VReg, key: VReg, i: int, raw: VReg | None = None) -> VReg:
         """Record the last round of register i, and its store."""
         b, place = self.text.b, raw or self._place(self.text.source, i)
         out = add_text(b, state, key, place, self.plan.notes[3])
-        b.store(self._place(self.text.out, i, self.ahead), out, "written")
+        b.store(self._place(self.text.out, i), out, "written")
         return out
 
     @property
@@ -226,8 +228,8 @@ class Path:
         """Registers before the last."""
         return self.count - (self.end is not None)
 
-    def _place(self, base: VReg, i: int, ahead: int = 0) -> Mem:
-        return self.text.at(base, ahead + BLOCK_BYTES * self.text.kernel.lane_count * i)
+    def _place(self, base: VReg, i: int) -> Mem:
+        return self.text.at(base, BLOCK_BYTES * self.text.kernel.lane_count * i)
 
     def _load(self, i: int) -> VReg:
         place, lanes = self._place(self.text.source, i), self.text.kernel.lane_count
@@ -242,5 +244,9 @@ class Path:
             E = b.aes_last(state, b.first_lanes(key, lanes), "E_K(J_0)")
             b.assign(self.mask, b.first_lane(E))
 
-    def _stream(self, name: str, lean: bool, start: float = 0.0, end: float = 1.0) -> AbstractContextManager[None]:
-        return stream(self.text, name, start, end, lean=lean) if self.plan.streams else nullcontext()
+    def _stream(
+        self, name: str, start: float = 0.0, end: float = 1.0, lean: bool = True
+    ) -> AbstractContextManager[None]:
+        return (
+            stream(self.text, name, start, end, lean=lean) if self.plan.streams else nullcontext()
+        )

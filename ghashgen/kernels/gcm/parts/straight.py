@@ -3,6 +3,11 @@
 Groups are as in `directions`, but a last whole group is not one of them: 1 to n blocks remain for
 the rest, which hashes the length block with them. J_0 goes through the cipher beside the first
 group, or beside a text without groups, which hides its latency.
+
+A seal hashes a group beside the cipher of the next one, from the registers that produced it: to
+read 64 bytes back that were just written across a cache line takes long. So that a group and the
+states of the next fit, and the first half of a rest can be hashed beside its second, large groups
+and rests go through the cipher in two halves (`plan.batches`).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,24 +19,27 @@ from ghashgen.kernels.aes.cipher import rounds
 from ghashgen.kernels.bytes.exact import Exact, cut
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts import ends
-from ghashgen.kernels.gcm.parts.directions import group_loop
-from ghashgen.kernels.gcm.parts.plan import WIDE, Path, States, Sums, accumulators, choose, products
+from ghashgen.kernels.gcm.parts.plan import (
+    WIDE,
+    Path,
+    States,
+    Sums,
+    accumulators,
+    batches,
+    choose,
+    products,
+)
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import (
+    GROUP,
     entries,
     finish_group,
     key_sum,
     times_h,
     to_register,
 )
-
-
-import os
-BATCH=int(os.environ.get("BATCH","1"))
-LHEND=float(os.environ.get("LHEND","1.0"))
-CSTART=float(os.environ.get("CSTART","0.0"))
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
@@ -52,29 +60,24 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     b.label("groups")
     X, keys = b.register("X"), group_keys(b, hashing, text.context)
 
-    kept = [b.register(f"C_{i}", kernel.lane_count) for i in range(kernel.registers)]
+    parts = batches(kernel.registers) if encrypts else [range(kernel.registers)]
+    kept = [b.register(f"C_{i}", kernel.lane_count) for part in parts for i in part]
 
-    def last_group() -> None:
-        def load(at: int, lanes: int) -> VReg:
-            return to_register(b, hashing, kept[at // lanes], "C")
+    def load(at: int, lanes: int) -> VReg:
+        return to_register(b, hashing, kept[at // lanes], "C")
 
-        b.assign(X, add_group(b, hashing, text.context, X, text.out, keys, load=load))
-
-    batches = [range(kernel.registers)]
-    if encrypts and BATCH:
-        half = -(-kernel.registers // 2)
-        batches = [range(half), range(half, kernel.registers)]
+    def hash_group() -> None:
+        given = load if encrypts else None
+        b.assign(X, add_group(b, hashing, text.context, X, text.source, keys, load=given))
 
     def cipher(J0: VReg | None = None) -> None:
         b.about("AES")
-        for part in batches:
-            blocks = text.counters.last_blocks(part.stop, part.start)
-            states = encipher(text, J0 if not part.start else None, blocks)
-            outs = text.write(states, first=part.start)
-            if encrypts:
-                for i, out in zip(part, outs, strict=True):
+        for part in parts:
+            blocks = text.counters.blocks(len(part))
+            outs = text.write(encipher(text, None if part.start else J0, blocks), first=part.start)
+            for i, out in zip(part, outs, strict=True):
+                if encrypts:
                     b.assign(kept[i], out)
-        text.counters.skip(kernel.blocks)
         b.about("")
 
     with stream(text, "hash"):
@@ -83,18 +86,15 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
         cipher(J0)
     text.advance(group_bytes, "next group")
     b.branch("below", text.length, group_bytes + 1, "rest")
-    if encrypts:
-        with b.loop("group"):
-            with stream(text, "hash", end=LHEND):
-                last_group()
-            with stream(text, "cipher", start=CSTART, lean=False):
-                cipher()
-            text.advance(group_bytes, "next group")
-            b.branch("not_below", text.length, group_bytes + 1, "group")
-    else:
-        group_loop(text, X, keys, encrypts, group_bytes + 1)
+    with b.loop(GROUP):
+        with stream(text, "hash"):
+            hash_group()
+        with stream(text, "cipher", lean=False):
+            cipher()
+        text.advance(group_bytes, "next group")
+        b.branch("not_below", text.length, group_bytes + 1, GROUP)
     b.label("rest")
-    b.assign(tag, rest("rest", X, lengths(), group=last_group if encrypts else None))
+    b.assign(tag, rest("rest", X, lengths(), group=hash_group if encrypts else None))
     b.label("tagged")
     return tag
 
@@ -131,7 +131,7 @@ def _rest(
     """
     b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
     hashing, top, step = kernel.hash, kernel.layout.top, BLOCK_BYTES * lanes
-    alone, ahead = J0 is not None, 0
+    alone = J0 is not None
     least, most = 2 if alone else 1, kernel.registers
 
     def path(count: int, end: ends.End | None, key_at: VReg) -> None:
@@ -145,7 +145,7 @@ def _rest(
             return sums
 
         of = WIDE, text, encrypts, acc, _beside(text, J0), None, count, end, key_at, top, before
-        Path(*of, state=None if alone else state, ahead=ahead).record()
+        Path(*of, state=None if alone else state).record()
 
     def few(numbers: range) -> None:
         exact = end = None
@@ -163,9 +163,9 @@ def _rest(
         if count < most:
             b.emit("jump", Label(f"{name}_written"))
 
-    def last(base: VReg, ahead: int = 0) -> Mem:
+    def last(base: VReg) -> Mem:
         start = b.gpr("gpr_address", Mem(base=base, index=at), note="the last register")
-        return text.at(start, ahead)
+        return text.at(start)
 
     def label(kind: str, unit: int = 1) -> Callable[[int], str]:
         return lambda least: f"{name}_{kind}_{least // unit}"
@@ -186,7 +186,7 @@ def _rest(
         exact = Exact.of(b, left, range(1, step + 1), lanes, behind=alone)
         at = b.gpr("gpr_minus", text.length, left, note="bytes before the last register")
         names = f"{name}_in", f"{name}_out"
-        end = ends.wide(exact, names, last(text.source), lambda: last(text.out, ahead), shared=True)
+        end = ends.wide(exact, names, last(text.source), lambda: last(text.out), shared=True)
         key_at = _power(text, R, alone, exact)
         cases = {step * (i - 1) + 1: partial(more, i) for i in range(least, most + 1)}
         choose(b, text.length, cases, label("over", step), lambda count: (count + 1) // 2)
@@ -220,7 +220,9 @@ def _beside(text: Text, J0: VReg | None) -> Callable[[range, bool], States]:
     """Return the cipher of a path, with J_0 if it is pending."""
 
     def cipher(part: range, _: bool) -> States:
-        blocks = text.counters.last_blocks(part.stop, part.start)
+        if part.start:
+            text.counters.skip(text.kernel.lane_count * part.start)
+        blocks = text.counters.last_blocks(len(part))
         return encipher(text, None if part.start else J0, blocks), None
 
     return cipher
