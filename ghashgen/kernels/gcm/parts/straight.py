@@ -17,7 +17,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import rounds
 from ghashgen.kernels.bytes.exact import Exact, cut
-from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
+from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
 from ghashgen.kernels.gcm.parts import ends
 from ghashgen.kernels.gcm.parts.plan import (
     WIDE,
@@ -40,6 +40,19 @@ from ghashgen.kernels.hash.parts.interface import (
     times_h,
     to_register,
 )
+
+
+BESIDE = 9
+"""Registers for a group's hash, the counters and constants, beside its text and its round keys."""
+
+
+def held_keys(kernel: GcmKernel, encrypts: bool) -> int:
+    """Return how many round keys stay in registers."""
+    if not encrypts:
+        return kernel.held_keys
+    states = len(batches(kernel.registers)[0])
+    room = kernel.instruction_set.vector_registers - kernel.registers - states - BESIDE
+    return max(0, min(kernel.held_keys, room))
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
