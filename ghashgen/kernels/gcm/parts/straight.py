@@ -42,17 +42,15 @@ from ghashgen.kernels.hash.parts.interface import (
 )
 
 
-BESIDE = 9
-"""Registers for a group's hash, the counters and constants, beside its text and its round keys."""
-
-
 def held_keys(kernel: GcmKernel, encrypts: bool) -> int:
-    """Return how many round keys stay in registers."""
+    """Return how many round keys stay in registers. In a seal a group is there, beside the states
+    of the next and its hash.
+    """
     if not encrypts:
         return kernel.held_keys
-    states = len(batches(kernel.registers)[0])
-    room = kernel.instruction_set.vector_registers - kernel.registers - states - BESIDE
-    return max(0, min(kernel.held_keys, room))
+    taken = kernel.registers + len(batches(kernel.registers)[0])
+    taken += 3 + 2 * len(kernel.hash.multiplier.accumulators)
+    return max(0, min(kernel.held_keys, kernel.instruction_set.vector_registers - taken))
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
