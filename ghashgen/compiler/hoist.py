@@ -3,8 +3,8 @@
 A memory operand costs a load port at every use; a constant costs one register. If a loop has too
 few registers for all, the constants that it reads most often get them. They are loaded as late as
 the loops allow, so that a message that takes no loop loads none: at the start of the last block
-outside loops that every path to the loops passes. Code behind that block uses the register too;
-other code uses the memory.
+outside loops that every path to the loops passes. Code behind that block uses the register too,
+until more registers would be needed than there are; other code uses the memory.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def hoist(program: Program, registers: int) -> Program:
         return operand
 
     def moved(op: Op, block: int) -> Op:
-        if block in behind or not _constants(op):
+        if block in crowded or not _constants(op):
             return op
         return op.on(*(move(operand, op.width, block) for operand in op.operands))
 
@@ -57,12 +57,12 @@ def hoist(program: Program, registers: int) -> Program:
         )
         return replace(program, blocks=tuple(found))
 
-    behind: set[int] = set()
-    behind |= _behind(hoisted(), registers)
+    crowded: set[int] = set()
+    crowded |= _crowded(hoisted(), registers)
     return hoisted()
 
 
-def _behind(program: Program, registers: int) -> set[int]:
+def _crowded(program: Program, registers: int) -> set[int]:
     """Return the blocks outside loops that need too many registers, and those behind them."""
     live, blocks = liveness(program, CODES), program.blocks
     vectors = sum(1 << n for reg, n in live.numbers.items() if reg.cls is RegClass.VEC)

@@ -30,22 +30,18 @@ Sums = Mapping[str, Value]
 """The accumulators of a sum of products, by name."""
 
 MIDDLE = 0.5
-"""Where the second half begins, in time."""
-
-MANY = 6
-"""Registers that go through the cipher in two halves, at least."""
+"""Where the second half of a path begins, in time."""
 
 States = tuple[list[VReg], VReg | None]
 """All rounds but the last: of the text, and of J_0 if that has a state of its own."""
 
 
-def batches(count: int) -> list[range]:
-    """Return the registers that go through the cipher side by side: half of many, or all.
+def half(count: int) -> int:
+    """Return how many of a seal's registers go through the cipher before the others; 0: none.
 
-    Three rounds side by side keep the pipes busy enough if other work runs beside them.
+    Three registers side by side, with a hash beside them, keep a core busy.
     """
-    half = -(-count // 2) if count >= MANY else count
-    return [range(at, min(at + half, count)) for at in range(0, count, half or 1)] or [range(0)]
+    return -(-count // 2) if count >= 6 else 0
 
 
 def products(
@@ -135,7 +131,7 @@ class Path:
     text: Place
     encrypts: bool
     acc: Mapping[str, VReg]
-    cipher: Callable[[range, bool], States]
+    cipher: Callable[[int, bool], States]
     mask: VReg | None
     count: int
     end: End | None
@@ -146,6 +142,10 @@ class Path:
     """Whether the last register has a lane for J_0."""
     state: VReg | None = None
     """X, which joins C_1."""
+    begin: Callable[[int], list[VReg]] | None = None
+    """Records all rounds but the last of the first half of a seal, which is hashed beside the
+    second; `cipher` then records those of the second.
+    """
 
     def record(self) -> None:
         """Record the path up to its sums."""
@@ -153,37 +153,36 @@ class Path:
         lanes, in_turn = self.text.kernel.lane_count, plan.hash == "in turn"
         early = plan.hash == "before" and not self.encrypts
         outs, last = list[VReg](), list[Callable[[], VReg]]()
-        halves = plan.streams and self.encrypts
-        *firsts, part = batches(self.count) if halves else [range(self.count)]
-        with self._stream("hash", end=MIDDLE if firsts else 1.0):
+        hashed = half(self.count) if self.begin else 0
+        with self._stream("hash", end=MIDDLE if hashed else 1.0):
             sums = self.sums()
             if early:
                 sums = self.hash(sums, self.given())
-        for first in firsts:
+        if self.begin and hashed:
             with self._stream("cipher", lean=False):
                 b.about(plan.notes[0])
-                states, _ = self.cipher(first, False)
-                outs += [self._write(state, keys.last(lanes), i) for i, state in enumerate(states)]
+                for i, state in enumerate(self.begin(hashed)):
+                    outs.append(self._write(state, keys.last(lanes), i))
                 b.about("")
             with self._stream("hash of the first half", start=MIDDLE):
                 sums = self.hash(sums, outs)
-        hashed = len(outs)
         with self._stream("cipher", lean=False):
             b.about(plan.notes[0])
-            states, J0 = self.cipher(part, self.free)
-            held = None if in_turn else keys.last(lanes)
-            if in_turn:
+            states, J0 = self.cipher(self.count - hashed, self.free)
+            held = None if in_turn or plan.hash == "never" else keys.last(lanes)
+            if held is None:
                 self._own_mask(J0, None)
-            for i in range(part.start, self._whole):
+            for i in range(hashed, self._whole):
                 raw = self._load(i) if in_turn else None
-                key = held or keys.last(lanes)
-                outs.append(self._write(states[i - part.start], key, i, raw))
+                key = held or self._last_key(lanes)
+                outs.append(self._write(states[i - hashed], key, i, raw))
                 if raw is not None:
                     sums = self.hash(sums, [outs[-1] if self.encrypts else raw], i)
             if end is not None:
-                key = held or keys.last(lanes)
-                written = add_text(b, states[-1], key, end.given, plan.notes[3])
-                if not in_turn:
+                taken = b.lanes_of(states[-1])
+                key, given = held or self._last_key(taken), b.first_lanes(end.given, taken)
+                written = add_text(b, states[-1], key, given, plan.notes[3])
+                if held is not None:
                     self._own_mask(J0, held)
                 if self.free and self.mask is not None:
                     b.assign(self.mask, last_lane(b, self.text.kernel, written))
@@ -216,10 +215,10 @@ class Path:
             sums = products(b, kernel.hash, sums, A, keys, self.plan.notes[1].format(i + 1))
         return sums
 
-    def _write(self, state: VReg, key: VReg, i: int, raw: VReg | None = None) -> VReg:
+    def _write(self, state: VReg, key: Value, i: int, raw: VReg | None = None) -> VReg:
         """Record the last round of register i, and its store."""
-        b, place = self.text.b, raw or self._place(self.text.source, i)
-        out = add_text(b, state, key, place, self.plan.notes[3])
+        b, other = self.text.b, raw or self._place(self.text.source, i)
+        out = add_text(b, state, key, other, self.plan.notes[3])
         b.store(self._place(self.text.out, i), out, "written")
         return out
 
@@ -239,14 +238,18 @@ class Path:
         """Record E_K(J_0) if J_0 has a state of its own."""
         b, kernel = self.text.b, self.text.kernel
         if J0 is not None and self.mask is not None:
-            lanes = kernel.lane_count if kernel.instruction_set.partial_registers else 1
-            state, key = b.first_lanes(J0, lanes), key or self.text.keys.last(kernel.lane_count)
-            E = b.aes_last(state, b.first_lanes(key, lanes), "E_K(J_0)")
+            lanes = b.lanes_of(J0) if kernel.instruction_set.partial_registers else 1
+            state, own = b.first_lanes(J0, lanes), key and b.first_lanes(key, lanes)
+            E = b.aes_last(state, own or self._last_key(lanes), "E_K(J_0)")
             b.assign(self.mask, b.first_lane(E))
+
+    def _last_key(self, lanes: int) -> Value:
+        """Return k_Nr for one operation."""
+        keys = self.text.keys
+        return keys.operand(keys.rounds, lanes)
 
     def _stream(
         self, name: str, start: float = 0.0, end: float = 1.0, lean: bool = True
     ) -> AbstractContextManager[None]:
-        return (
-            stream(self.text, name, start, end, lean=lean) if self.plan.streams else nullcontext()
-        )
+        way = self.plan.streams
+        return stream(self.text, name, start, end, lean=lean) if way else nullcontext()

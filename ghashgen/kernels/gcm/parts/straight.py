@@ -7,7 +7,7 @@ group, or beside a text without groups, which hides its latency.
 A seal hashes a group beside the cipher of the next one, from the registers that produced it: to
 read 64 bytes back that were just written across a cache line takes long. So that a group and the
 states of the next fit, and the first half of a rest can be hashed beside its second, large groups
-and rests go through the cipher in two halves (`plan.batches`).
+and rests go through the cipher in two halves (`plan.half`).
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from ghashgen.kernels.gcm.parts.plan import (
     States,
     Sums,
     accumulators,
-    batches,
+    half,
     choose,
     products,
 )
@@ -48,7 +48,7 @@ def held_keys(kernel: GcmKernel, encrypts: bool) -> int:
     """
     if not encrypts:
         return kernel.held_keys
-    taken = kernel.registers + len(batches(kernel.registers)[0])
+    taken = kernel.registers + (half(kernel.registers) or kernel.registers)
     taken += 3 + 2 * len(kernel.hash.multiplier.accumulators)
     return max(0, min(kernel.held_keys, kernel.instruction_set.vector_registers - taken))
 
@@ -71,8 +71,9 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     b.label("groups")
     X, keys = b.register("X"), group_keys(b, hashing, text.context)
 
-    parts = batches(kernel.registers) if encrypts else [range(kernel.registers)]
-    kept = [b.register(f"C_{i}", kernel.lane_count) for part in parts for i in part]
+    count = kernel.registers
+    first = half(count) if encrypts else 0
+    kept = [b.register(f"C_{i + 1}", kernel.lane_count) for i in range(count)]
 
     def load(at: int, lanes: int) -> VReg:
         return to_register(b, hashing, kept[at // lanes], "C")
@@ -83,10 +84,9 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
 
     def cipher(J0: VReg | None = None) -> None:
         b.about("AES")
-        for part in parts:
-            blocks = text.counters.blocks(len(part))
-            outs = text.write(encipher(text, None if part.start else J0, blocks), first=part.start)
-            for i, out in zip(part, outs, strict=True):
+        for at, some in [(0, first), (first, count - first)] if first else [(0, count)]:
+            states = encipher(text, None if at else J0, text.counters.blocks(some))
+            for i, out in enumerate(text.write(states, first=at), at):
                 if encrypts:
                     b.assign(kept[i], out)
         b.about("")
@@ -155,8 +155,11 @@ def _rest(
                 group()
             return sums
 
-        of = WIDE, text, encrypts, acc, _beside(text, J0), None, count, end, key_at, top, before
-        Path(*of, state=None if alone else state).record()
+        cipher, begin = _beside(text, J0), None
+        if encrypts and half(count):
+            cipher, begin = _beside(text, None), partial(_begun, text, J0)
+        of = WIDE, text, encrypts, acc, cipher, None, count, end, key_at, top, before
+        Path(*of, state=None if alone else state, begin=begin).record()
 
     def few(numbers: range) -> None:
         exact = end = None
@@ -227,16 +230,14 @@ def _power(text: Text, R: VReg | None, alone: bool, exact: Exact | None) -> VReg
     return key_at
 
 
-def _beside(text: Text, J0: VReg | None) -> Callable[[range, bool], States]:
+def _beside(text: Text, J0: VReg | None) -> Callable[[int, bool], States]:
     """Return the cipher of a path, with J_0 if it is pending."""
+    return lambda count, _: (encipher(text, J0, text.counters.last_blocks(count)), None)
 
-    def cipher(part: range, _: bool) -> States:
-        if part.start:
-            text.counters.skip(text.kernel.lane_count * part.start)
-        blocks = text.counters.last_blocks(len(part))
-        return encipher(text, None if part.start else J0, blocks), None
 
-    return cipher
+def _begun(text: Text, J0: VReg | None, count: int) -> list[VReg]:
+    """Record the cipher of a path's first half."""
+    return encipher(text, J0, text.counters.blocks(count))
 
 
 def encipher(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
