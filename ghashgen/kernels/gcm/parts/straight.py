@@ -25,8 +25,8 @@ from ghashgen.kernels.gcm.parts.plan import (
     States,
     Sums,
     accumulators,
-    half,
     choose,
+    half,
     products,
 )
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
