@@ -53,13 +53,7 @@ def hoist(program: Program, registers: int) -> Program:
     return replace(
         program,
         blocks=tuple(
-            replace(
-                block,
-                ops=(
-                    *loads.get(i, ()),
-                    *(moved(op, i) for op in block.ops),
-                ),
-            )
+            replace(block, ops=(*loads.get(i, ()), *(moved(op, i) for op in block.ops)))
             for i, block in enumerate(blocks)
         ),
     )

@@ -196,10 +196,7 @@ def test_differences_are_named_by_bit_and_monomial() -> None:
 @pytest.mark.parametrize("order", list(Order))
 def test_specification_forms_evaluate_to_the_field(order: Order) -> None:
     a, h = 0x66E94BD4EF8A2C3B884CFA59CA342B2E, 0x0388DACE60B6A392F328C2B971B2FE78
-    values = {
-        "A": register_from_element(a, order),
-        "H": register_from_element(h, order),
-    }
+    values = {"A": register_from_element(a, order), "H": register_from_element(h, order)}
     product = evaluate(field_product("A", "H", order), values)
     assert element_from_register(product, order) == gf128.mul(a, h)
     squared = evaluate(linear_form(element_map(gf128.square, order), "A"), values)

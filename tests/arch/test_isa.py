@@ -1,7 +1,5 @@
 """Every instruction row against the real assembler and against the decoder's own knowledge."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest
@@ -27,10 +25,7 @@ from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
-from ghashgen.ir.program import (
-    Reg,
-    RegClass,
-)
+from ghashgen.ir.program import Reg, RegClass
 from ghashgen.support.toolchain import Tool, assemble_text
 
 BASE = {

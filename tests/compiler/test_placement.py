@@ -1,7 +1,5 @@
 """Jumps keep off the ends of 32-byte lines, in the bytes of emitted kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Orders: the replay refuses what changes a program, the scheduler makes only what it accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """A small folder of kernels, its proofs and a measurement, for the tests of the report."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The rooms of the package, from below."""
 
-from __future__ import annotations
-
 ROOMS = (
     "support",
     "algebra",

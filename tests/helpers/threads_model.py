@@ -6,8 +6,6 @@ text to that, and test_threads_trace.py what threads of the C do to the ways tha
 What bounds the looking before a sleep has no step: here a thread may go to sleep after any look.
 """
 
-from __future__ import annotations
-
 from helpers.threads_machine import Machine, Moves, Setting, State, Step, Thread, WrongError
 
 FAULTS = (

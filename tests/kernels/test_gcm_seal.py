@@ -1,7 +1,5 @@
 """Whole messages, sealed and opened on this CPU: every kind of length, tag, error and place."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -98,10 +96,7 @@ def test_every_length_on_a_straight_path_with_every_aad(
 
 @pytest.mark.parametrize(
     ("isa", "blocks", "messages", "words"),
-    [
-        ("avx512", 4, False, "seal and open"),
-        ("avx512vl", 2, True, "no powers"),
-    ],
+    [("avx512", 4, False, "seal and open"), ("avx512vl", 2, True, "no powers")],
 )
 def test_a_straight_path_where_there_is_none(
     isa: str, blocks: int, messages: bool, words: str

@@ -1,7 +1,5 @@
 """Messages in pieces on this CPU: the state that one call leaves is what the next one gets."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Sequence

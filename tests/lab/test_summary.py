@@ -1,7 +1,5 @@
 """README's block is what `ghashgen summary` prints, and an edit of it is noticed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.compiling import PAIRS
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.arch.x86_64.abi import SYSV
@@ -20,14 +20,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.peachpy.instructions import Encoded
 from ghashgen.output.peachpy.tool import WORKER, find, require
 from ghashgen.run.harness import Vector
-from ghashgen.run.peachpy import (
-    Session,
-    assembled,
-    compile_function,
-    differences,
-    multiset,
-    run,
-)
+from ghashgen.run.peachpy import Session, assembled, compile_function, differences, multiset, run
 from ghashgen.support.errors import GhashgenError
 
 KERNELS = [
@@ -53,8 +46,7 @@ def session() -> Iterator[Session]:
 @pytest.fixture
 def avx() -> None:
     """Skips where the kernels cannot run; for tests with the marker `cpu`."""
-    if missing := lacking(("avx", "pclmulqdq")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}")
+    need(("avx", "pclmulqdq"))
 
 
 @cache

@@ -1,7 +1,5 @@
 """What `--backend peachpy` writes: PeachPy's instructions, proved from the file and run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The command in a file's banner makes that file again, byte for byte."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

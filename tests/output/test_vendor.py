@@ -1,7 +1,5 @@
 """ghashgen vendor: proved kernels in a tree of somebody else's, and what it leaves alone there."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

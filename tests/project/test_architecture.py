@@ -1,7 +1,5 @@
 """The direction of imports, the places that start processes, the size of files."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -345,14 +343,7 @@ def test_a_file_holds_one_idea() -> None:
     assert {name_of(path): count for path, count in lines.items() if count > MAX_LINES} == {}
 
 
-DEFINITIONS = (
-    ast.Import,
-    ast.ImportFrom,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Assign,
-    ast.AnnAssign,
-)
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
 def acts(path: Path) -> list[str]:

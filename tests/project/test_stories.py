@@ -1,7 +1,5 @@
 """The sections of CONTRIBUTING.md that add something, each followed to its end in a copy."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -48,8 +48,7 @@ def prepare(kernel: Point, target: Target) -> Prepared:
     compiling = partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel))
     at = next(i for i, step in enumerate(PASSES) if step.name == _ALLOCATE)
     found = encoded(
-        kernel,
-        {name: item.selected for name, item in compiling(passes=PASSES[:at]).items()},
+        kernel, {name: item.selected for name, item in compiling(passes=PASSES[:at]).items()}
     )
     allocating = Pass(_ALLOCATE, partial(_allocated, found))
     passes = (*PASSES[:at], allocating, *PASSES[at + 1 :])

@@ -6,11 +6,4 @@
 from ghashgen.run.peachpy.backend import Session, compile_function, run
 from ghashgen.run.peachpy.beside_nasm import assembled, differences, multiset
 
-__all__ = [
-    "Session",
-    "assembled",
-    "compile_function",
-    "differences",
-    "multiset",
-    "run",
-]
+__all__ = ["Session", "assembled", "compile_function", "differences", "multiset", "run"]

@@ -19,12 +19,7 @@ from ghashgen.kernels.gcm.parts.plan import WIDE, Path, States, Sums, accumulato
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import (
-    entries,
-    finish_group,
-    key_sum,
-    times_h,
-)
+from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, times_h
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
