@@ -285,7 +285,7 @@ def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("", "", "test aes128 ... ok"),
         ("if status == 0 { Ok(()) } else", "if status >= 0 { Ok(()) } else", "is_err()"),
-        ("} == 1 {", "} == 2 {", "no kernel serves this CPU"),
+        ("} != 1 {", "} != 2 {", "no kernel serves this CPU"),
         (
             "Ok(()) } else { Err(Error) }",
             "Ok(()) } else { buffer.fill(0); Err(Error) }",
