@@ -235,7 +235,6 @@ KNOW_ONE = {
     "output.hosts.linux": "its macro for a return stands in place of the instruction",
     "output.peachpy": "PeachPy encodes x86-64 alone",
     "run.emulate": "the emulated CPU is an x86-64",
-    "run.peachpy": "PeachPy encodes x86-64 alone",
 }
 """Parts of them that may know x86-64, and why."""
 
