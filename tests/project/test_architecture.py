@@ -71,14 +71,9 @@ def test_elf_is_read_once() -> None:
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "pty"}
 STARTS_PROCESSES = {
-    "support.toolchain",
-    "support.child",
-    "output.peachpy",
-    "run",
-    "records.machine",
-    "lab.bench",
+    "support.toolchain", "support.child", "output.peachpy", "run", "records.machine", "lab.bench",
     "check.attack",
-}
+}  # fmt: skip
 """Parts that start programs of others; child ends them."""
 POOLS = {"support.parallel", "support.termination", "algebra.identities", "lab.tune"}
 """Parts that run the package's own functions in worker processes, or end these."""
