@@ -225,10 +225,11 @@ class Builder:
         return self._constant(name, constant_bytes(value) * self._widest)
 
     def const_lanes(self, values: Sequence[int], name: str) -> Value:
-        """Return the place of a constant with a value for each lane of the widest registers."""
-        if len(values) != self._widest:
+        """Return the place of a constant of the widest registers; lanes without a value are 0."""
+        free = self._widest - len(values)
+        if free < 0:
             raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
-        return self._constant(name, b"".join(map(constant_bytes, values)))
+        return self._constant(name, b"".join(map(constant_bytes, (*values, *[0] * free))))
 
     def const_bytes(self, data: bytes, name: str) -> Mem:
         """Return the place of constant bytes, which code may read in parts."""

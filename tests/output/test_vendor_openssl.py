@@ -54,9 +54,9 @@ def test_the_provider_agrees_with_openssl(for_openssl: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("_key_verify(&c->key, c->state, c->tag, c->tag_len) == 0", "_key_verify", "a wrong tag"),
+        ("c->state, c->tag, c->tag_len) == 0", "c->state, c->tag, c->tag_len) >= 0", "a wrong tag"),
         ("(uint8_t)(len - more)", "(uint8_t)len", "opening a record fails"),
-        ("*copy = *c;", "copy->key = c->key;", "sealing refuses"),
+        ("*copy = *c;", "memcpy(copy->key, c->key, sizeof c->key);", "sealing refuses"),
     ],
 )
 def test_the_test_of_the_provider_notices_a_fault(
@@ -68,8 +68,6 @@ def test_the_test_of_the_provider_notices_a_fault(
     path = faulty / "ghashgen_provider.c"
     text = path.read_text(encoding="utf-8")
     assert text.count(right) == 1
-    if wrong == "_key_verify":
-        wrong = right.replace("== 0", ">= 0")
     path.write_text(text.replace(right, wrong), encoding="utf-8")
     there = made_provider(faulty, tmp_path / "copy")
     words = ["./ghashgen_provider_test", "."]

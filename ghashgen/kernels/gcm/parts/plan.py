@@ -147,20 +147,21 @@ class Path:
         with self._stream("cipher", lean=False):
             b.about(plan.notes[0])
             states, J0 = self.cipher(self.count, self.free)
-            held = None if in_turn else keys.last(lanes)
-            if in_turn:
+            held = None if in_turn or plan.hash == "never" else keys.last(lanes)
+            if held is None:
                 self._own_mask(J0, None)
             for i in range(self._whole):
                 raw = self._load(i) if in_turn else None
-                key, other = held or keys.last(lanes), raw or self._place(self.text.source, i)
+                key, other = held or self._last_key(lanes), raw or self._place(self.text.source, i)
                 outs.append(add_text(b, states[i], key, other, plan.notes[3]))
                 b.store(self._place(self.text.out, i, self.ahead), outs[-1], "written")
                 if raw is not None:
                     sums = self.hash(sums, [outs[-1] if self.encrypts else raw], i)
             if end is not None:
-                key = held or keys.last(lanes)
-                written = add_text(b, states[-1], key, end.given, plan.notes[3])
-                if not in_turn:
+                taken = b.lanes_of(states[-1])
+                key, given = held or self._last_key(taken), b.first_lanes(end.given, taken)
+                written = add_text(b, states[-1], key, given, plan.notes[3])
+                if held is not None:
                     self._own_mask(J0, held)
                 if self.free and self.mask is not None:
                     b.assign(self.mask, last_lane(b, self.text.kernel, written))
@@ -209,10 +210,15 @@ class Path:
         """Record E_K(J_0) if J_0 has a state of its own."""
         b, kernel = self.text.b, self.text.kernel
         if J0 is not None and self.mask is not None:
-            lanes = kernel.lane_count if kernel.instruction_set.partial_registers else 1
-            state, key = b.first_lanes(J0, lanes), key or self.text.keys.last(kernel.lane_count)
-            E = b.aes_last(state, b.first_lanes(key, lanes), "E_K(J_0)")
+            lanes = b.lanes_of(J0) if kernel.instruction_set.partial_registers else 1
+            state, own = b.first_lanes(J0, lanes), key and b.first_lanes(key, lanes)
+            E = b.aes_last(state, own or self._last_key(lanes), "E_K(J_0)")
             b.assign(self.mask, b.first_lane(E))
+
+    def _last_key(self, lanes: int) -> Value:
+        """Return k_Nr for one operation."""
+        keys = self.text.keys
+        return keys.operand(keys.rounds, lanes)
 
     def _stream(self, name: str, lean: bool) -> AbstractContextManager[None]:
         return stream(self.text, name, lean=lean) if self.plan.streams else nullcontext()
