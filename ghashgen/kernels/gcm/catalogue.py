@@ -40,7 +40,7 @@ _STRAIGHT: Values = {
 }
 _STRAIGHT_AVX: Values = {**_LONG, "isa": ("avx",), "short": (True,)}
 
-_COMPACT_AVX512: Values = {**_LONG, "isa": ("avx512",), "multiply": ("k",), "blocks": (24,)}
+_COMPACT_AVX512: Values = {**_LONG, "isa": ("avx512",), "blocks": (24,)}
 _MANY_KEYS: Values = {**_STRAIGHT, "isa": ("avx512",), "blocks": (20,)}
 _PIECES: Values = {**_LONG, "isa": ("avx", "avx512"), "streams": (True,)}
 _BURSTS: Values = {

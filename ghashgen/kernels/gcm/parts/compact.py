@@ -1,115 +1,37 @@
-"""The compact flavour: loops where other kernels unroll, so that a kernel takes little code.
+"""The compact flavour: one code for four functions and every key size, with little unrolled.
 
-A group of R registers is a loop over AES's rounds. Two rounds of the cipher alternate with the
-products of two registers of GHASH, so one number, 16·i, finds round keys, blocks and powers. The
-other rounds follow in a loop of their own.
+NAME_open is the code. NAME_seal, NAME_encrypt and NAME_decrypt enter it with another number.
 
-    round        1 … R-2                       R-1 … Nr-1     Nr
-    cipher       R states, keys i and i+1      one key        with the text
-    GHASH        registers i+2 and i+3         reduction
+A group's GHASH is straight, and spread over the rounds of the cipher that every key size has. The
+two rounds that 192 bits add, and the two that 256 bits add, stand between them. If registers are
+free, the next group's counter blocks are computed meanwhile, so the cipher never waits for them.
 
-What whole groups leave goes register by register, with the keystream of up to four registers at
-once. Less than a register goes block by block, or at once if registers may be partly filled and
-there are no key terms. All of it joins one sum with the block of lengths. AAD goes block by block.
-Both directions are one code: encryption hashes a group behind, and what it writes.
+    round      1 … 4        5, 6    7 … 10         …, 12     …, Nr
+    cipher     all sizes    longer  all sizes      longest   all sizes, with the text
+    GHASH      register 3           register 4               the others, reduction
+
+Encryption hashes a group behind: the first is only enciphered, in a loop over the rounds, and the
+last only hashed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes import aggregate
-from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.aes.rolled import (
-    enciphered,
-    first_index,
-    round_at,
-    rounds_from,
-    second_index,
-    step,
-    whitened,
-)
-from ghashgen.kernels.bytes.exact import Exact, load_few, numbers_left
-from ghashgen.kernels.bytes.load import load_partial
-from ghashgen.kernels.bytes.store import first_bytes, store_partial
-from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import VReg
+from ghashgen.kernels.aes.rolled import round_at, rounds_from, second_index, step, whitened
+from ghashgen.kernels.gcm.parts.compact_rest import absorbed, rest_of
 from ghashgen.kernels.gcm.parts.text import Text
-from ghashgen.kernels.hash.parts.interface import (
-    GROUP,
-    entries,
-    finish_group,
-    key_sum,
-    times_h,
-    to_register,
-)
+from ghashgen.kernels.gcm.parts.ways import Way
+from ghashgen.kernels.hash.parts.group import add_group, group_keys
+from ghashgen.kernels.hash.parts.interface import GROUP, load_block
 
-DECRYPTS, ENCRYPTS = 0, 1
-"""The ways of one code, by which function it was entered."""
+ROUNDS_OF_ALL = (range(1, 5), range(5, 9), range(9, 10))
+"""Rounds that every key size has, in three parts, numbered as for the shortest key. Two rounds of
+longer keys follow the first part, two of the longest the second.
+"""
 
-TOGETHER = 4
-"""Registers of the rest that the cipher takes in a turn."""
-
-Product = tuple[VReg, Sequence[Value]]
-"""A register and the entries of its powers."""
-
-Lengths = Callable[[], VReg] | None
-"""Records the block of lengths."""
-
-
-class _Sums:
-    """The accumulators of a sum of products."""
-
-    def __init__(self, b: Builder, kernel: GcmKernel) -> None:
-        self.b, self.hashing = b, kernel.hash
-        names = kernel.hash.multiplier.accumulators
-        self.acc = {name: b.register(name, kernel.lane_count) for name in names}
-
-    def clear(self) -> None:
-        """Start at 0."""
-        for register in self.acc.values():
-            self.b.emit("zero", register)
-
-    def add(self, *products: Product) -> None:
-        """Add the products of registers, each with its keys."""
-        sums: Mapping[str, Value] = dict(self.acc)
-        for A, keys in products:
-            scheme = self.hashing.multiplier, self.hashing.bit_order
-            sums = aggregate.accumulate(self.b, *scheme, sums, A, keys)
-        for name, register in self.acc.items():
-            self.b.assign(register, sums[name])
-
-    def reduced(self, R: Value | None) -> VReg:
-        """Record the reduction."""
-        return finish_group(self.b, self.hashing, self.acc, R)
-
-
-def _product(text: Text, at: VReg, register: int, i: VReg | None = None) -> Product:
-    """Record the load of a group's register, counted from register i; return it with its keys."""
-    b, hashing, lanes = text.b, text.kernel.hash, text.kernel.lane_count
-
-    def place(memory: Value) -> Mem:
-        assert isinstance(memory, Mem)
-        return replace(memory, disp=memory.disp + BLOCK_BYTES * lanes * register, index=i)
-
-    raw = b.load(place(text.at(at)), "C, bytes as in memory", lanes)
-    keys = entries(hashing, text.context, text.kernel.blocks)
-    return to_register(b, hashing, raw, "C"), [place(key) for key in keys]
-
-
-def _more(text: Text, i: VReg, name: str) -> None:
-    """Go back for two more registers, if there are more than the first two."""
-    step(text.b, text.keys, i, 2)
-    text.b.branch("below", i, text.keys.apart * (text.kernel.registers - 1), name)
-
-
-def _first_two(text: Text, sums: _Sums, X: VReg, at: VReg) -> None:
-    """Record the products of the first two registers, which X joins, and the reduction."""
-    b, kernel = text.b, text.kernel
-    A, keys = _product(text, at, 0)
-    sums.add(_product(text, at, 1), (b.xor(A, X, "A = X + C"), keys))
-    b.assign(X, sums.reduced(key_sum(kernel.hash, text.context, kernel.blocks)))
+WORKING = 14
+"""Vector registers that a group takes beside its states and the next group's."""
 
 
 def _counted(text: Text, count: int) -> list[VReg]:
@@ -121,247 +43,105 @@ def _counted(text: Text, count: int) -> list[VReg]:
     return whitened(text.b, text.keys, blocks)
 
 
-def _group(text: Text, X: VReg, at: VReg, lag: VReg) -> None:
-    """Record AES of a group and, but if it is the first of an encryption, GHASH of that at `at`."""
-    b, kernel, keys = text.b, text.kernel, text.keys
-    sums, states = _Sums(b, kernel), _counted(text, kernel.registers)
-    sums.clear()
-    i = first_index(b, keys)
-    with b.loop("pairs"):
-        for k in range(2):
-            round_at(b, keys, states, i, k)
-            b.branch("equal", lag, 1, f"alone_{k}")
-            sums.add(_product(text, at, 1 + k, i))
-            b.label(f"alone_{k}")
-        _more(text, i, "pairs")
-    round_at(b, keys, states, i)
-    step(b, keys, i)
-    b.branch("equal", lag, 1, "nothing_hashed")
-    _first_two(text, sums, X, at)
-    text.move(at, text.group_bytes)
-    b.label("nothing_hashed")
-    text.write(states, key=rounds_from(b, keys, states, i, "cipher"))
+def _begin(text: Text, states: Sequence[VReg]) -> None:
+    """Record the first states of a group."""
+    _take(text.b, states, _counted(text, len(states)))
 
 
-def crypt_text(text: Text, X: VReg, way: VReg, lengths: Lengths = None) -> None:
-    """Record out = in + keystream, and X continued over the ciphertext and the lengths, if any.
+def _take(b: Builder, states: Sequence[VReg], counted: Sequence[VReg]) -> None:
+    for state, block in zip(states, counted, strict=True):
+        b.assign(state, block)
+
+
+class _Group:
+    """A turn of the loop: AES of a group, and GHASH of that at `at`."""
+
+    def __init__(self, text: Text, X: VReg, at: VReg, states: list[VReg]) -> None:
+        self.text, self.b, self.keys = text, text.b, text.keys
+        self.X, self.at, self.states = X, at, states
+        self.following = list[VReg]()
+        """The next group's states, which are computed ahead."""
+        self.asked = 0
+
+    def record(self, ahead: bool) -> None:
+        """Record the turn. Without `ahead` the counter blocks of this group come first."""
+        b, text, hashing = self.b, self.text, self.text.kernel.hash
+        self.ahead, self.i = ahead, b.gpr("gpr_const", 0, note="0, or bytes of keys between")
+        self.end = self.keys.end()
+        with b.stream("hash", lean=False):
+            keys = group_keys(b, hashing, text.context)
+            hashed = add_group(b, hashing, text.context, self.X, self.at, keys, load=self._load)
+            b.assign(self.X, hashed)
+        self._part(2)
+
+    def _load(self, first: int, lanes: int) -> VReg:
+        """Record the load of a register of the other group; before it, what precedes it."""
+        if self.asked in (1, 2):
+            self._part(self.asked - 1)
+        self.asked += 1
+        return load_block(self.b, self.text.kernel.hash, self.at, 16 * first, "C", lanes)
+
+    def _part(self, n: int) -> None:
+        """Record part n of the cipher, and what follows it for longer keys."""
+        b, keys, text = self.b, self.keys, self.text
+        count = len(self.states)
+        if self.ahead:
+            with b.stream("counters"):
+                more = count * (n + 1) // len(ROUNDS_OF_ALL) - len(self.following)
+                self.following += _counted(text, more)
+        with b.stream("cipher", lean=False):
+            if n == 0 and not self.ahead:
+                _begin(text, self.states)
+            for i in ROUNDS_OF_ALL[n]:
+                round_at(b, keys, self.states, self.i, i)
+            if n == 2:
+                text.write(self.states, key=keys.indexed(self.i, 10, text.kernel.lane_count))
+                if self.ahead:
+                    _take(b, self.states, self.following)
+                return
+            b.branch("below", self.end, keys.apart * (12 + 2 * n), f"shorter_{n}")
+            for i in (1, 2):
+                round_at(b, keys, self.states, self.i, ROUNDS_OF_ALL[n][-1] + i)
+            step(b, keys, self.i, 2)
+            b.label(f"shorter_{n}")
+
+
+def crypt_text(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> None:
+    """Record out = in + keystream, and X continued over the ciphertext and a message's lengths.
 
     Encryption hashes a group while it encrypts the next one.
     """
     b, kernel, size = text.b, text.kernel, text.group_bytes
+    ahead = kernel.instruction_set.vector_registers > 2 * kernel.registers + WORKING
     b.branch("below", text.length, size, "rest")
     at = b.gpr("gpr_copy", text.source, note="what is hashed")
-    lag = b.gpr("gpr_copy", way, note="whether nothing is hashed yet")
-    b.branch("equal", way, DECRYPTS, "turn")
+    states = [b.register("state", kernel.lane_count) for _ in range(kernel.registers)]
+    if ahead:
+        _begin(text, states)
+    way.decrypts(GROUP)
     b.assign(at, text.out)
-    b.emit("jump", Label("turn"))
+    if not ahead:
+        _begin(text, states)
+    last = rounds_from(b, text.keys, states, second_index(b, text.keys, states), "first")
+    text.write(states, key=last)
+    text.advance(size, "next group")
+    if ahead:
+        _begin(text, states)
+    b.branch("below", text.length, size, "last")
     with b.loop(GROUP):
-        b.assign(lag, b.gpr("gpr_const", 0))
-        b.label("turn")
-        _group(text, X, at, lag)
+        _Group(text, X, at, states).record(ahead)
+        text.move(at, size)
         text.advance(size, "next group")
         b.branch("not_below", text.length, size, GROUP)
-    b.branch("equal", way, DECRYPTS, "rest")
-    with b.part("last"):
-        sums = _Sums(b, kernel)
-        sums.clear()
-        i = first_index(b, text.keys)
-        with b.loop("pairs"):
-            sums.add(_product(text, at, 1, i), _product(text, at, 2, i))
-            _more(text, i, "pairs")
-        _first_two(text, sums, X, at)
+    way.decrypts("behind")
+    b.label("last")
+    keys = group_keys(b, kernel.hash, text.context)
+    b.assign(X, add_group(b, kernel.hash, text.context, X, at, keys))
+    b.label("behind")
+    if ahead:
+        text.counters.back(kernel.registers)
     b.label("rest")
-    _rest(text, X, way, lengths)
+    rest_of(text, X, way, lengths)
 
 
-@dataclass
-class _Rest:
-    """Less than a group, and how it is hashed."""
-
-    text: Text
-    way: VReg
-    X: VReg
-    sums: _Sums
-    key_at: VReg
-    """The place of the next block's power, in the first array."""
-
-    def chosen(self, name: str, given: VReg, written: Callable[[], VReg]) -> VReg:
-        """Return what is read or, encrypting, what is written."""
-        b = self.text.b
-        C = b.variable(given, "C")
-        b.branch("equal", self.way, DECRYPTS, name)
-        b.assign(C, written())
-        b.label(name)
-        return C
-
-    def hash(self, C: VReg) -> None:
-        """Add the products of a register or a block."""
-        b, hashing = self.text.b, self.text.kernel.hash
-        A = b.xor(to_register(b, hashing, C, "C"), self.X, "A = X + C")
-        b.emit("zero", self.X, note="X counts once")
-        self.sums.add((A, entries(hashing, self.key_at, hashing.layout.top)))
-
-    def advance(self, size: int) -> None:
-        """Step over so many bytes, and their powers."""
-        b, key_at = self.text.b, self.key_at
-        b.assign(key_at, b.gpr("gpr_add", key_at, size, note="the next powers"))
-        self.text.advance(size)
-
-
-def _rest(text: Text, X: VReg, way: VReg, lengths: Lengths) -> None:
-    """Record less than a group, and the lengths."""
-    b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
-    hashing, top = kernel.hash, kernel.layout.top
-    if lengths is None:
-        b.branch("equal", text.length, 0, "hashed_all")
-    rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -BLOCK_BYTES)
-    start = ENTRY_BYTES * (top - (lengths is not None))
-    key_at = b.gpr("gpr_minus", b.gpr("gpr_address", Mem(base=text.context, disp=start)), rounded)
-    terms = key_sum(hashing, key_at, top)
-    R = None if terms is None else b.load(terms, "R: the key terms of all powers that are met")
-    rest = _Rest(text, way, X, _Sums(b, kernel), key_at)
-    rest.sums.clear()
-    if lengths is not None:
-        b.branch("equal", text.length, 0, "written")
-    at_once = kernel.instruction_set.partial_registers and terms is None
-    stream = _registers(rest) if lanes > 1 else None
-    if stream is not None and at_once:
-        _part(rest, stream)
-    else:
-        _blocks(rest, stream)
-    b.label("written")
-    if lengths is not None:
-        place = (text.context, 1) if at_once else (key_at, top)
-        rest.sums.add((b.xor(lengths(), X, "the lengths"), entries(hashing, *place)))
-    b.assign(X, rest.sums.reduced(R))
-    if lengths is None:
-        b.label("hashed_all")
-
-
-def _registers(rest: _Rest) -> VReg:
-    """Record whole registers; go on with the keystream of what is left, if anything is.
-
-    The cipher takes four registers in a turn, or the one or two that are left.
-    """
-    text, b, keys, lanes = rest.text, rest.text.b, rest.text.keys, rest.text.kernel.lane_count
-    size = BLOCK_BYTES * lanes
-
-    def rounds(count: int) -> None:
-        round_keys = [keys.indexed(i, ahead, lanes) for ahead in range(count)]
-        for some, more in ((slice(1), 1), (slice(1, 2), 2), (slice(2, 4), 0)):
-            for key in round_keys:
-                for state in states[some]:
-                    b.assign(state, b.aes_round(state, key, "round i"))
-            if more:
-                b.branch("below", text.length, more * size + 1, "no_more")
-        b.label("no_more")
-
-    with b.loop("registers"):
-        states = whitened(b, keys, text.counters.last_blocks(TOGETHER))
-        i = second_index(b, keys, states)
-        end = keys.end()
-        with b.loop("wide_round"):
-            rounds(2)
-            step(b, keys, i, 2)
-            b.branch("above", end, i, "wide_round")
-        last = keys.indexed(i, 0, lanes)
-        E = [b.variable(b.aes_last(state, last, "keystream"), "E") for state in states]
-        left = b.gpr("gpr_const", TOGETHER, note="registers of keystream")
-        b.branch("below", text.length, size, "part")
-        with b.loop("register"):
-            raw = b.load(text.at(text.source), "text", lanes)
-            written = b.xor(E[0], raw, "the other text")
-            b.store(text.at(text.out), written, "written")
-            rest.hash(rest.chosen("wide_chosen", raw, lambda: written))
-            text.counters.skip(lanes)
-            rest.advance(size)
-            b.branch("equal", text.length, 0, "written")
-            for one, following in pairwise(E):
-                b.assign(one, following)
-            b.assign(left, b.gpr("gpr_sub", left, 1))
-            b.branch("equal", left, 0, "registers")
-            b.branch("not_below", text.length, size, "register")
-    b.label("part")
-    return E[0]
-
-
-def _part(rest: _Rest, E: VReg) -> None:
-    """Record less than a register, at once."""
-    text, b, lanes = rest.text, rest.text.b, rest.text.kernel.lane_count
-    exact = Exact.of(b, text.length, numbers_left(lanes, whole=False), lanes)
-    raw = exact.load("part", text.at(text.source))
-    written = b.xor(E, raw, "the other text")
-    exact.store("part_written", text.at(text.out), written)
-    rest.hash(rest.chosen("part_chosen", raw, lambda: exact.first(written)))
-    if text.counters.kept:
-        rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
-        text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
-
-
-def _blocks(rest: _Rest, stream: VReg | None) -> None:
-    """Record less than a register, or a group of blocks, block by block."""
-    text, b = rest.text, rest.text.b
-    with b.loop("block"):
-        if stream is None:
-            state = enciphered(b, text.keys, text.counters.partial(1), "block_round")
-            E = b.aes_last(*state, "keystream")
-        else:
-            E = b.first_lane(stream)
-        C = b.register("C")
-        b.branch("below", text.length, BLOCK_BYTES, "partial")
-        raw = b.load(text.at(text.source), "text")
-        written = b.xor(raw, E, "the other text")
-        b.store(text.at(text.out), written, "written")
-        b.assign(C, rest.chosen("block_chosen", raw, lambda: written))
-        b.emit("jump", Label("hashed"))
-        b.label("partial")
-        with b.part("partial"):
-            b.assign(C, _piece(rest, E))
-            b.assign(text.length, b.gpr("gpr_const", BLOCK_BYTES))
-        b.label("hashed")
-        rest.hash(C)
-        rest.advance(BLOCK_BYTES)
-        if stream is None or text.counters.kept:
-            text.counters.skip(1)
-        if stream is not None:
-            b.assign(stream, b.lanes_down(stream, 1, "the next block's"))
-        b.branch("not_equal", text.length, 0, "block")
-
-
-def _piece(rest: _Rest, E: VReg) -> VReg:
-    """Record a partial block; return its ciphertext, zero-padded."""
-    text, b, length = rest.text, rest.text.b, rest.text.length
-    if text.kernel.instruction_set.partial_registers:
-        exact = Exact.of(b, length, range(1, BLOCK_BYTES))
-        raw = exact.load("piece", text.at(text.source))
-        written = b.xor(raw, E, "the other text")
-        exact.store("written", text.at(text.out), written)
-        return rest.chosen("chosen", raw, lambda: exact.first(written))
-    raw = load_partial(b, text.source, length, "padded", forget=True)
-    written = b.xor(raw, E, "the other text")
-    store_partial(b, b.gpr("gpr_copy", text.out), length, written)
-    return rest.chosen("chosen", raw, lambda: first_bytes(b, written, length))
-
-
-def absorbed(b: Builder, kernel: GcmKernel, context: VReg, source: VReg, length: VReg) -> VReg:
-    """Record GHASH of so many bytes, block by block; return the state. Changes both registers."""
-    X = b.zero("X")
-
-    def absorb(raw: VReg) -> None:
-        A = b.xor(X, to_register(b, kernel.hash, raw, "C"), "A = X + C")
-        b.assign(X, times_h(b, kernel.hash, context, A))
-
-    b.branch("below", length, BLOCK_BYTES, "short")
-    with b.loop("whole"):
-        absorb(b.load(Mem(base=source), "C, bytes as in memory"))
-        b.assign(source, b.gpr("gpr_add", source, BLOCK_BYTES, note="the next block"))
-        b.assign(length, b.gpr("gpr_sub", length, BLOCK_BYTES))
-        b.branch("not_below", length, BLOCK_BYTES, "whole")
-    b.label("short")
-    b.branch("equal", length, 0, "absorbed")
-    if kernel.instruction_set.partial_registers:
-        absorb(load_few(b, "piece", Mem(base=source), length, range(1, BLOCK_BYTES)))
-    else:
-        absorb(load_partial(b, source, length, "padded"))
-    b.label("absorbed")
-    return X
+__all__ = ["absorbed", "crypt_text"]
