@@ -35,7 +35,7 @@ Product = tuple[VReg, Sequence[Value]]
 """A register and the entries of its powers."""
 
 
-class _Sums:
+class Sums:
     """The accumulators of a sum of products."""
 
     def __init__(self, b: Builder, kernel: GcmKernel) -> None:
@@ -69,7 +69,7 @@ class _Rest:
     text: Text
     way: Way
     X: VReg
-    sums: _Sums
+    sums: Sums
     key_at: VReg
     """The place of the next block's power, in the first array."""
 
@@ -109,7 +109,7 @@ def rest_of(text: Text, X: VReg, way: Way, lengths: Callable[[], VReg]) -> None:
     b.assign(key_at, b.gpr("gpr_minus", key_at, rounded))
     terms = key_sum(hashing, key_at, top)
     R = None if terms is None else b.load(terms, "R: the key terms of all powers that are met")
-    rest = _Rest(text, way, X, _Sums(b, kernel), key_at)
+    rest = _Rest(text, way, X, Sums(b, kernel), key_at)
     rest.sums.clear()
     b.branch("equal", text.length, 0, "written")
     at_once = kernel.instruction_set.partial_registers and terms is None

@@ -10,7 +10,8 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
-from ghashgen.kernels.gcm.parts.compact import absorbed, crypt_text
+from ghashgen.kernels.gcm.parts.compact import crypt_text
+from ghashgen.kernels.gcm.parts.compact_rest import absorbed
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import DONE
