@@ -189,9 +189,9 @@ class Builder:
         self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
     ) -> Iterator[None]:
         """Everything recorded inside belongs to a stream; see `ir.program.Stream`."""
-        self._stream = Stream(name, start, end, lean)
+        around, self._stream = self._stream, Stream(name, start, end, lean)
         yield
-        self._stream = None
+        self._stream = around
 
     def branch(self, condition: str, register: VReg, value: VReg | int, target: str) -> None:
         """Go to `target` if register <condition> value; condition is a CODES branch."""
@@ -316,11 +316,11 @@ class Builder:
         self._record("copy", (out, a), LANE_BITS * lanes, "")
         return out
 
-    def lane(self, a: VReg, lane: int, note: str = "") -> VReg:
+    def lane(self, a: VReg, lane: int) -> VReg:
         """Record a lane alone."""
         if lane == 0:
             return self.first_lane(a)
-        return self._vec("take_lane", a, lane, note=note, lanes=1)
+        return self._vec("take_lane", a, lane, lanes=1)
 
     def add_halves(self, a: VReg, note: str = "") -> VReg:
         """Record the sum of the lower and the upper half of a register's lanes."""
@@ -343,9 +343,9 @@ class Builder:
         """Record lane l + `lanes` in lane l, zeros at the top."""
         return self._vec("lanes_down", a, 2 * lanes, note=note)
 
-    def lanes_joined(self, a: VReg, above: VReg, lanes: int, note: str = "") -> VReg:
+    def lanes_joined(self, a: VReg, above: VReg, lanes: int) -> VReg:
         """Record lane l + `lanes` in lane l; lanes of `above` follow those of `a`."""
-        return self._vec("lanes_joined", a, above, 2 * lanes, note=note)
+        return self._vec("lanes_joined", a, above, 2 * lanes)
 
     def lanes_up(self, a: VReg, lanes: int, note: str = "") -> VReg:
         """Record lane l - `lanes` in lane l, zeros at the bottom."""
@@ -359,13 +359,13 @@ class Builder:
         """Record a 16-byte store."""
         self.emit("store", memory, value, note=note)
 
-    def from_gpr(self, value: VReg, note: str = "") -> VReg:
+    def from_gpr(self, value: VReg) -> VReg:
         """Record a move from a general register."""
-        return self._vec("from_gpr", value, note=note)
+        return self._vec("from_gpr", value)
 
-    def to_gpr(self, value: VReg, note: str = "") -> VReg:
+    def to_gpr(self, value: VReg) -> VReg:
         """Record a move of the low half to a general register."""
-        return self.gpr("to_gpr", value, note=note)
+        return self.gpr("to_gpr", value)
 
     def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
         """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""

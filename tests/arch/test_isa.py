@@ -29,15 +29,8 @@ from ghashgen.ir.program import Reg, RegClass
 from ghashgen.support.toolchain import Tool, assemble_text
 
 BASE = {
-    "INTEL8086",
-    "INTEL186",
-    "INTEL286",
-    "INTEL386",
-    "INTEL486",
-    "X64",
-    "CET_IBT",
-    "MULTIBYTENOP",
-}
+    "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64", "CET_IBT", "MULTIBYTENOP",
+}  # fmt: skip
 """What every x86-64 CPU has; ENDBR64 is a no-op on those without CET."""
 
 IMPLICIT = {"rsp"}

@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,7 +11,7 @@ from helpers.attacking import source
 from helpers.attacking import statement as statement_of
 from helpers.compiling import emitted_text
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need
-from helpers.emulating import needs_emulator
+from helpers.emulating import needs_emulator, pooled
 from helpers.parked import WRONG_FROM, assembled, stated, toml
 from helpers.verify_objects import ASM
 from helpers.verify_objects import assembled as assembled_text
@@ -173,10 +172,8 @@ def test_turns_alone_find_it_natively(name: str, tmp_path: Path, harness_folder:
 @needs_emulator[0]
 @objects
 def test_turns_alone_find_it_in_the_emulator(name: str, emulator: Emulator, tmp_path: Path) -> None:
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
     for fault in (True, False):
-        near, far = told_by_turns(Emulated(free), written(tmp_path, assembled(name, fault)), name)
+        near, far = told_by_turns(pooled(emulator), written(tmp_path, assembled(name, fault)), name)
         assert near == []
         assert bool(far) is fault, far[:3]
 

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import find_cc
-from helpers.cpus import lacking
+from helpers.cpus import need
 
 ROOT = project_root()
 EXAMPLES = ("tls12_record", "tls13_record", "esp_packet")
@@ -46,8 +44,7 @@ def run(line: str, folder: Path, more: list[str]) -> subprocess.CompletedProcess
 
 
 def need_the_cpu() -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the examples are compiled and not run")
+    need(NEEDS)
 
 
 Buffer = ctypes.Array[ctypes.c_uint8]

@@ -17,15 +17,10 @@ from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.support.paths import project_root
 
 NAMES = (
-    "ghash_avx2_k_clmul1_x16",
-    "ghash_avx512_winograd_clmul1_x16",
-    "ghash_avx_k_clmul1_x8",
-    "ghash_avx_winograd_clmul1_x16",
-    "ghash_avx_winograd_clmul1_x16_wipe",
-    "ghash_sse_winograd_clmul1_x4",
-    "paper_baseline",
-    "polyval_avx_k_clmul1_x8",
-)
+    "ghash_avx2_k_clmul1_x16", "ghash_avx512_winograd_clmul1_x16", "ghash_avx_k_clmul1_x8",
+    "ghash_avx_winograd_clmul1_x16", "ghash_avx_winograd_clmul1_x16_wipe",
+    "ghash_sse_winograd_clmul1_x4", "paper_baseline", "polyval_avx_k_clmul1_x8",
+)  # fmt: skip
 UNPROVED, STALE = "paper_baseline", "polyval_avx_k_clmul1_x8"
 SIZES = (16, 64, 256, 1024, 16384)
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")

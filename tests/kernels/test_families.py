@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.plugging import plugged
 
 from ghashgen import kernels as package
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
@@ -31,12 +32,7 @@ TOYS = Path(__file__).parents[1] / "toys" / "family"
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS)])
-    yield
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
+    yield from plugged(package, TOYS, monkeypatch)
 
 
 def test_the_families_are_these() -> None:

@@ -282,15 +282,8 @@ def test_streams_stand_beside_messages() -> None:
     kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, streams=True)
     assert kernel.name == "gcm128_avx_winograd_clmul1_x8_streams"
     assert tuple(functions_of(kernel))[-8:] == (
-        "seal",
-        "open",
-        "start",
-        "aad",
-        "encrypt_more",
-        "decrypt_more",
-        "finish",
-        "verify",
-    )
+        "seal", "open", "start", "aad", "encrypt_more", "decrypt_more", "finish", "verify",
+    )  # fmt: skip
 
 
 @here

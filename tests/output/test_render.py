@@ -42,15 +42,8 @@ SAMPLE = (
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 
 BASE = {
-    "INTEL8086",
-    "INTEL186",
-    "INTEL286",
-    "INTEL386",
-    "X64",
-    "CET_IBT",
-    "MULTIBYTENOP",
-    "INTEL486",
-}
+    "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "X64", "CET_IBT", "MULTIBYTENOP", "INTEL486",
+}  # fmt: skip
 FEATURES = {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 

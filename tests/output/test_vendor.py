@@ -534,20 +534,8 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
 
 def test_the_hosts() -> None:
     others = [
-        "aws-lc",
-        "bearssl",
-        "boringssl",
-        "c",
-        "go",
-        "go-asm",
-        "libgcrypt",
-        "linux",
-        "mbedtls",
-        "nettle",
-        "openssl",
-        "openssl-asm",
-        "rust",
-        "rust-hash",
-    ]
+        "aws-lc", "bearssl", "boringssl", "c", "go", "go-asm", "libgcrypt", "linux", "mbedtls",
+        "nettle", "openssl", "openssl-asm", "rust", "rust-hash",
+    ]  # fmt: skip
     assert list(hosts()) == sorted([*others, DEFAULT])
     assert hosts()[DEFAULT].place("avx/x.asm") == "x.asm"

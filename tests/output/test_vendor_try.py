@@ -1,7 +1,6 @@
 """`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
 
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -15,7 +14,8 @@ from typing import Any
 import jinja2
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 
 from ghashgen.check import trial
 from ghashgen.cli.main import cli
@@ -76,11 +76,8 @@ def surroundings(
 
 
 def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
-    for each in ("make", "ar"):
-        if shutil.which(each) is None:
-            pytest.skip(f"{each} not found: nothing is tried")
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_programs("make", "ar")
+    need_x86()
     known: Mapping[str, Host] = {**registry.hosts(), host.name: host}
     monkeypatch.setattr("ghashgen.cli.hosts.hosts", lambda: known)
     monkeypatch.setattr(trial, "LENGTHS", (16, 64))
@@ -99,8 +96,7 @@ def refused(host: Host, monkeypatch: pytest.MonkeyPatch, source: Path) -> str:
 
 @pytest.mark.cpu(AS_FOUND)
 def test_the_whole_road(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be measured")
+    need(NEEDS)
     before = sorted(path.read_bytes() for path in (TOY / "sources").iterdir())
     found = tried(HOST, monkeypatch, "--source", TOY / "sources", "--json")
     said = json.loads(found.stdout)
@@ -140,8 +136,7 @@ IDLE = replace(HOST, values=lambda kernels: {"kernel": kernels[0].name, "idle": 
 def test_what_must_hold_and_does_not(
     surroundings: Path, monkeypatch: pytest.MonkeyPatch, host: Host, said: str
 ) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be run")
+    need(NEEDS)
     assert said in refused(host, monkeypatch, TOY / "sources")
 
 
@@ -203,8 +198,7 @@ def test_without_apt_the_sources_are_asked_for(
 
 
 def test_a_record_names_a_commit_and_no_path(tmp_path: Path) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git not found: there is no checkout")
+    need_programs("git")
     folder = tmp_path / "toy-1.0"
     shutil.copytree(TOY / "sources", folder)
     assert trial._version(folder) == "toy-1.0"

@@ -51,15 +51,9 @@ NEEDS = {
 """Verbs that refuse without an extra: which one, and words that need it."""
 
 CLONE_ONLY = (
-    "bench --record",
-    "compare --check",
-    "compare --write",
-    "compare solaris --record",
-    "model --check",
-    "model --write",
-    "summary --check",
-    "summary --write",
-)
+    "bench --record", "compare --check", "compare --write", "compare solaris --record",
+    "model --check", "model --write", "summary --check", "summary --write",
+)  # fmt: skip
 """Command lines that write or compare files of the repository."""
 
 

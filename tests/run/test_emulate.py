@@ -6,7 +6,7 @@ import random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.emulating import (
     FFFF,
     IMMEDIATES,
@@ -159,8 +159,7 @@ NATIVE = {
 @pytest.mark.parametrize("group", NATIVE)
 def test_the_host_agrees(emulator: Emulator, assemble: Assemble, group: str) -> None:
     needs, texts = NATIVE[group]
-    if missing := lacking(needs):
-        pytest.skip(f"this CPU has no {', '.join(missing)}")
+    need(needs)
     load, store = ("movdqu", "movdqu")
     width = 16
     if "avx" in group:

@@ -5,16 +5,6 @@ from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.records.core import QUICK_SIZES, SIZES, Cell, Machine, Results, Run, Subject
 
 __all__ = [
-    "QUICK",
-    "QUICK_SIZES",
-    "SIZES",
-    "Cell",
-    "Contest",
-    "Effort",
-    "Machine",
-    "Results",
-    "Run",
-    "Subject",
-    "bench",
-    "contests",
-]
+    "QUICK", "QUICK_SIZES", "SIZES", "Cell", "Contest", "Effort", "Machine", "Results", "Run",
+    "Subject", "bench", "contests",
+]  # fmt: skip

@@ -19,21 +19,9 @@ GAP = "(*)"
 """Marks a bound that leaves out forms without port data."""
 
 COLUMNS = (
-    "kernel",
-    ">blocks",
-    ">instructions",
-    ">clmul",
-    ">shuffle",
-    ">xor",
-    ">load",
-    ">other",
-    ">memory",
-    ">front end",
-    ">ports",
-    ">bound",
-    "bound by",
-    "uops by port",
-)
+    "kernel", ">blocks", ">instructions", ">clmul", ">shuffle", ">xor", ">load", ">other",
+    ">memory", ">front end", ">ports", ">bound", "bound by", "uops by port",
+)  # fmt: skip
 """Counts are per 16-byte block, `memory` counts memory operands of computing instructions; front
 end, ports and bound are in cycles per byte.
 """
