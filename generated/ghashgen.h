@@ -309,8 +309,8 @@ struct ghashgen_message {
 #endif
 void gcm128_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
-/* gcm128_avx512_k_clmul1_x20_short: AES-128-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1072
+/* gcm128_avx512_k_clmul1_x20_short: AES-128-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1600
 #define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
 #define GCM128_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
 void gcm128_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
@@ -319,8 +319,8 @@ void gcm128_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[1
 int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1456
+/* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1984
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
 void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
@@ -497,8 +497,8 @@ void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm192_avx512_k_clmul1_x20_short: AES-192-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1104
+/* gcm192_avx512_k_clmul1_x20_short: AES-192-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1728
 #define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
 #define GCM192_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
 void gcm192_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
@@ -613,8 +613,8 @@ struct ghashgen_message {
 #endif
 void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 
-/* gcm256_avx512_k_clmul1_x20_short: AES-256-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1136
+/* gcm256_avx512_k_clmul1_x20_short: AES-256-GCM (SP 800-38D), 20 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_BYTES 1856
 #define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_ALIGN 1
 #define GCM256_AVX512_K_CLMUL1_X20_SHORT_CTX_BEST_ALIGN 64
 void gcm256_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
@@ -623,8 +623,8 @@ void gcm256_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[1
 int gcm256_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1520
+/* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 2240
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);

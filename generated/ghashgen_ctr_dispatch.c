@@ -628,6 +628,9 @@ const struct ghashgen_ctr_kernel *ghashgen_ctr_best(enum ghashgen_ctr_use use, s
 
 static void wipe(void *secret, size_t size)
 {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+#endif
     memset(secret, 0, size);
 #if defined(__GNUC__)
     __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */

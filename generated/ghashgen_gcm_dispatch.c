@@ -387,14 +387,14 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_k_clmul1_x16_alike_init, gcm128_avx512_k_clmul1_x16_alike_encrypt, gcm128_avx512_k_clmul1_x16_alike_decrypt, gcm128_avx512_k_clmul1_x16_alike_seal, gcm128_avx512_k_clmul1_x16_alike_open, gcm128_avx512_k_clmul1_x16_alike_seal_many, gcm128_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X20_SHORT] =
-        {"gcm128_avx512_k_clmul1_x20_short", 1072, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+        {"gcm128_avx512_k_clmul1_x20_short", 1600, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_k_clmul1_x20_short_init, gcm128_avx512_k_clmul1_x20_short_encrypt, gcm128_avx512_k_clmul1_x20_short_decrypt, gcm128_avx512_k_clmul1_x20_short_seal, gcm128_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm128_avx512_k_clmul1_x32_short", 1456, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+        {"gcm128_avx512_k_clmul1_x32_short", 1984, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
@@ -435,9 +435,9 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_K_CLMUL1_X20_SHORT] =
-        {"gcm192_avx512_k_clmul1_x20_short", 1104, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+        {"gcm192_avx512_k_clmul1_x20_short", 1728, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx512_k_clmul1_x20_short_init, gcm192_avx512_k_clmul1_x20_short_encrypt, gcm192_avx512_k_clmul1_x20_short_decrypt, gcm192_avx512_k_clmul1_x20_short_seal, gcm192_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
@@ -470,14 +470,14 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x16_alike_init, gcm256_avx512_k_clmul1_x16_alike_encrypt, gcm256_avx512_k_clmul1_x16_alike_decrypt, gcm256_avx512_k_clmul1_x16_alike_seal, gcm256_avx512_k_clmul1_x16_alike_open, gcm256_avx512_k_clmul1_x16_alike_seal_many, gcm256_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X20_SHORT] =
-        {"gcm256_avx512_k_clmul1_x20_short", 1136, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+        {"gcm256_avx512_k_clmul1_x20_short", 1856, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x20_short_init, gcm256_avx512_k_clmul1_x20_short_encrypt, gcm256_avx512_k_clmul1_x20_short_decrypt, gcm256_avx512_k_clmul1_x20_short_seal, gcm256_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(VAES),
+        {"gcm256_avx512_k_clmul1_x32_short", 2240, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
@@ -514,23 +514,23 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x32),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -565,23 +565,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
+    /* Emerald Rapids: imix on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5: imix on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3c),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -622,7 +629,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -659,7 +666,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -696,7 +703,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -709,19 +716,12 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 5, other Intel: text on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0xd),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids: text on intel-6-207-2 */
     {
@@ -753,19 +753,33 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0xd),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -785,14 +799,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -810,19 +824,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0xd),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -842,19 +849,26 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xd),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: imix on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
@@ -874,19 +888,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xd),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -906,19 +913,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0xd),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -938,19 +938,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: text on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0xd),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
@@ -970,19 +963,26 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0xd),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1002,12 +1002,26 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
@@ -1027,23 +1041,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x4),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1072,19 +1093,40 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
+    /* Emerald Rapids: imix on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xd),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x38),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
@@ -1116,19 +1158,26 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xd),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
@@ -1154,19 +1203,26 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xd),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x32),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
@@ -1192,7 +1248,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -1205,19 +1261,26 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 5, other Intel: text on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xd),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids: text on intel-6-207-2 */
     {
@@ -1243,19 +1306,33 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 5, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0xd),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -1275,14 +1352,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -1440,6 +1517,9 @@ const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, s
 
 static void wipe(void *secret, size_t size)
 {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+#endif
     memset(secret, 0, size);
 #if defined(__GNUC__)
     __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */

@@ -132,7 +132,7 @@ struct ghashgen_gcm_kernel {
  * if this CPU can run none, or if the size is invalid. A context of any listed kernel takes at most
  * GHASHGEN_GCM_MAX_CTX_BYTES, at a multiple of GHASHGEN_GCM_MAX_CTX_ALIGN;
  * GHASHGEN_GCM_BEST_CTX_ALIGN affects only speed. */
-#define GHASHGEN_GCM_MAX_CTX_BYTES 2096
+#define GHASHGEN_GCM_MAX_CTX_BYTES 2240
 #define GHASHGEN_GCM_MAX_CTX_ALIGN 16
 #define GHASHGEN_GCM_BEST_CTX_ALIGN 64
 const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, size_t key_bytes);

@@ -22,17 +22,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "GhashgenError",
-    "Kernel",
-    "Point",
-    "Proof",
-    "Theorem",
-    "__version__",
-    "assembly",
-    "choose",
-    "emit",
-    "prove",
-]
+    "GhashgenError", "Kernel", "Point", "Proof", "Theorem", "__version__", "assembly", "choose",
+    "emit", "prove",
+]  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a type checker would accept every name

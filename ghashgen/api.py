@@ -27,16 +27,8 @@ from ghashgen.verify.theorems import Proof as Verdict
 from ghashgen.verify.theorems import Theorem
 
 __all__ = [
-    "GhashgenError",
-    "Kernel",
-    "Point",
-    "Proof",
-    "Theorem",
-    "assembly",
-    "choose",
-    "emit",
-    "prove",
-]
+    "GhashgenError", "Kernel", "Point", "Proof", "Theorem", "assembly", "choose", "emit", "prove",
+]  # fmt: skip
 
 Value = str | int | bool
 """The value of an axis: a name, a number of blocks, or a flag."""

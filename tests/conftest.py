@@ -3,11 +3,8 @@
 Under pytest-xdist the expensive ones are made by the first worker and read by the others.
 """
 
-from __future__ import annotations
-
 import gc
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -16,14 +13,13 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 import pytest
 from helpers.browsing import launched
 from helpers.compiling import BUFFERED, FRAMED, ISAS, SPILLED, Assembled, Job, assembled
-from helpers.cpus import CPUS, UNMARKED, mask
-from helpers.emulating import Assemble
+from helpers.cpus import CPUS, UNMARKED, mask, need_x86
+from helpers.emulating import Assemble, pooled
 from helpers.examples import Load, commands, loaded, need_the_cpu, run
 from helpers.sharing import compiled_once, shared
 from helpers.syntaxes import found
@@ -226,8 +222,7 @@ def harness(
     shipped: Mapping[str, Assembled], variants: Mapping[Job, Assembled], harness_folder: Path
 ) -> Harness:
     """The harness with the variants and with what is shipped of the narrow instruction sets."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     chosen = [item for item in shipped.values() if item.kernel.isa in ISAS]
     chosen += variants.values()
 
@@ -275,7 +270,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
+    """An emulator; skips where there is none."""
     with Emulator() as running:
+        try:
+            running.features()
+        except GhashgenError as absent:
+            pytest.skip(str(absent))
         yield running
 
 
@@ -286,17 +286,9 @@ def kept_emulator(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def emulated() -> Iterator[Emulated]:
-    """What runs kernels in the emulator; skips where there is none."""
-    try:
-        emulator = Emulator().__enter__()
-        emulator.features()
-    except GhashgenError as absent:
-        pytest.skip(str(absent))
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
-    yield Emulated(free)
-    emulator.__exit__(None, None, None)
+def emulated(emulator: Emulator) -> Emulated:
+    """What runs kernels in the emulator."""
+    return pooled(emulator)
 
 
 @pytest.fixture(scope="module")

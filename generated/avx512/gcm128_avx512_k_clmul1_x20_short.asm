@@ -8,12 +8,12 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-30, 16 bytes of stack; see each function
-; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
+; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
+; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      128 instructions: clmul 21, load 5, other 60, shuffle 13, store 5, xor 24
 ;
-; ctx        1072 bytes, at any address; best aligned to 64; only init writes it
+; ctx        1600 bytes, at any address; best aligned to 64; only init writes it
 ;            16 bytes for each power, H^24 first: B from byte 0, K from byte 448; round keys from byte 896
 ;            It holds no address: a copy of its bytes works too.
 ; key        16 bytes, any alignment
@@ -84,14 +84,20 @@ align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_10_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
+gcm128_avx512_k_clmul1_x20_short_numbers_10_of_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_14:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11
 align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_14_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
-gcm128_avx512_k_clmul1_x20_short_numbers_1_1:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+gcm128_avx512_k_clmul1_x20_short_numbers_14_of_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_2:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05
@@ -99,11 +105,20 @@ align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_2_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
+gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm128_avx512_k_clmul1_x20_short_numbers_2_of_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_6:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09
 align 16
 gcm128_avx512_k_clmul1_x20_short_numbers_6_1:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_k_clmul1_x20_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -122,7 +137,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vmovdqu64   [rdi + 384], zmm0                   ; zeros
     vmovdqu64   [rdi + 832], zmm0                   ; zeros
     vmovdqu64   xmm8, [rsi]                         ; k_0
-    vmovdqu64   [rdi + 896], xmm8                   ; k_0
+    vshufi64x2  zmm0, zmm8, zmm8, 0x00
+    vmovdqu64   [rdi + 896], zmm0                   ; k_0
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_key_steps]
     vpsrldq     xmm0, xmm8, 0x04
     vpxorq      xmm0, xmm8, xmm0                    ; w_2 + w_3, third
@@ -141,7 +157,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpxorq      xmm9, xmm8, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm9, 0x08
     vpternlogq  xmm9, xmm5, xmm4, 0x96              ; the next words
-    vmovdqu64   [rdi + 912], xmm9                   ; k_1
+    vshufi64x2  zmm5, zmm9, zmm9, 0x00
+    vmovdqu64   [rdi + 960], zmm5                   ; k_1
     vaesenc     xmm5, xmm8, xmm9                    ; H: round 1
     vpxorq      xmm6, xmm2, [rax + 16]              ; + Rcon
     vaesenclast xmm6, xmm1, xmm6                    ; X_2
@@ -150,7 +167,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpternlogq  xmm8, xmm7, xmm4, 0x96
     vpxorq      xmm8, xmm8, xmm2                    ; the next words
-    vmovdqu64   [rdi + 928], xmm8                   ; k_2
+    vshufi64x2  zmm4, zmm8, zmm8, 0x00
+    vmovdqu64   [rdi + 1024], zmm4                  ; k_2
     vaesenc     xmm4, xmm5, xmm8                    ; H: round 2
     vpxorq      xmm5, xmm0, [rax + 32]              ; + Rcon
     vaesenclast xmm5, xmm6, xmm5                    ; X_3
@@ -160,7 +178,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
     vpternlogq  xmm9, xmm7, xmm2, 0x96
     vpxorq      xmm9, xmm9, xmm0                    ; the next words
-    vmovdqu64   [rdi + 944], xmm9                   ; k_3
+    vshufi64x2  zmm2, zmm9, zmm9, 0x00
+    vmovdqu64   [rdi + 1088], zmm2                  ; k_3
     vaesenc     xmm2, xmm4, xmm9                    ; H: round 3
     vpxorq      xmm4, xmm3, [rax + 48]              ; + Rcon
     vaesenclast xmm4, xmm5, xmm4                    ; X_4
@@ -170,7 +189,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm0, xmm0, 0x20                    ; to words 0 and 2
     vpternlogq  xmm8, xmm7, xmm0, 0x96
     vpxorq      xmm8, xmm8, xmm3                    ; the next words
-    vmovdqu64   [rdi + 960], xmm8                   ; k_4
+    vshufi64x2  zmm0, zmm8, zmm8, 0x00
+    vmovdqu64   [rdi + 1152], zmm0                  ; k_4
     vaesenc     xmm0, xmm2, xmm8                    ; H: round 4
     vpxorq      xmm2, xmm1, [rax + 64]              ; + Rcon
     vaesenclast xmm2, xmm4, xmm2                    ; X_5
@@ -180,7 +200,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpternlogq  xmm9, xmm7, xmm3, 0x96
     vpxorq      xmm9, xmm9, xmm1                    ; the next words
-    vmovdqu64   [rdi + 976], xmm9                   ; k_5
+    vshufi64x2  zmm3, zmm9, zmm9, 0x00
+    vmovdqu64   [rdi + 1216], zmm3                  ; k_5
     vaesenc     xmm0, xmm0, xmm9                    ; H: round 5
     vpxorq      xmm3, xmm6, [rax + 80]              ; + Rcon
     vaesenclast xmm3, xmm2, xmm3                    ; X_6
@@ -189,7 +210,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm1, xmm1, 0x20                    ; to words 0 and 2
     vpternlogq  xmm8, xmm7, xmm1, 0x96
     vpxorq      xmm7, xmm8, xmm6                    ; the next words
-    vmovdqu64   [rdi + 992], xmm7                   ; k_6
+    vshufi64x2  zmm1, zmm7, zmm7, 0x00
+    vmovdqu64   [rdi + 1280], zmm1                  ; k_6
     vaesenc     xmm0, xmm0, xmm7                    ; H: round 6
     vpxorq      xmm1, xmm5, [rax + 96]              ; + Rcon
     vaesenclast xmm1, xmm3, xmm1                    ; X_7
@@ -199,7 +221,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm6, xmm6, 0x20                    ; to words 0 and 2
     vpternlogq  xmm9, xmm5, xmm6, 0x96
     vpxorq      xmm6, xmm9, xmm3                    ; the next words
-    vmovdqu64   [rdi + 1008], xmm6                  ; k_7
+    vshufi64x2  zmm5, zmm6, zmm6, 0x00
+    vmovdqu64   [rdi + 1344], zmm5                  ; k_7
     vaesenc     xmm0, xmm0, xmm6                    ; H: round 7
     vpxorq      xmm5, xmm4, [rax + 112]             ; + Rcon
     vaesenclast xmm1, xmm1, xmm5                    ; X_8
@@ -209,7 +232,8 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm3, xmm3, 0x20                    ; to words 0 and 2
     vpternlogq  xmm7, xmm5, xmm3, 0x96
     vpxorq      xmm5, xmm7, xmm4                    ; the next words
-    vmovdqu64   [rdi + 1024], xmm5                  ; k_8
+    vshufi64x2  zmm3, zmm5, zmm5, 0x00
+    vmovdqu64   [rdi + 1408], zmm3                  ; k_8
     vaesenc     xmm0, xmm0, xmm5                    ; H: round 8
     vpxorq      xmm3, xmm2, [rax + 128]             ; + Rcon
     vaesenclast xmm1, xmm1, xmm3                    ; X_9
@@ -219,14 +243,16 @@ gcm128_avx512_k_clmul1_x20_short_init:
     vpsrlq      xmm4, xmm4, 0x20                    ; to words 0 and 2
     vpternlogq  xmm6, xmm3, xmm4, 0x96
     vpxorq      xmm3, xmm6, xmm2                    ; the next words
-    vmovdqu64   [rdi + 1040], xmm3                  ; k_9
+    vshufi64x2  zmm4, zmm3, zmm3, 0x00
+    vmovdqu64   [rdi + 1472], zmm4                  ; k_9
     vaesenc     xmm0, xmm0, xmm3                    ; H: round 9
     vaesenclast xmm1, xmm1, [rax + 144]             ; SubWord + Rcon
     vpslldq     xmm3, xmm5, 0x08
     vpsrlq      xmm2, xmm2, 0x20                    ; to words 0 and 2
     vpternlogq  xmm5, xmm3, xmm2, 0x96
     vpxorq      xmm1, xmm5, xmm1                    ; the next words
-    vmovdqu64   [rdi + 1056], xmm1                  ; k_10
+    vshufi64x2  zmm2, zmm1, zmm1, 0x00
+    vmovdqu64   [rdi + 1536], zmm2                  ; k_10
     vaesenclast xmm0, xmm0, xmm1                    ; H = E_K(0)
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
@@ -361,25 +387,278 @@ align 32
 gcm128_avx512_k_clmul1_x20_short_encrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
+    cmp         r9, 0x21
+    jae         .from_33
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rax, r9
+    vbroadcasti64x2 ymm0, [rsi]                     ; counter block
+    vpshufb     ymm5, ymm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; last word first
+    vpaddd      ymm0, ymm5, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm0, ymm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter blocks
+    vpxorq      ymm0, ymm0, [rdi + 896]             ; + k_0
+    vaesenc     ymm0, ymm0, [rdi + 960]             ; round 1
+    vaesenc     ymm0, ymm0, [rdi + 1024]            ; round 2
+    vaesenc     ymm0, ymm0, [rdi + 1088]            ; round 3
+    vaesenc     ymm0, ymm0, [rdi + 1152]            ; round 4
+    vaesenc     ymm0, ymm0, [rdi + 1216]            ; round 5
+    vaesenc     ymm0, ymm0, [rdi + 1280]            ; round 6
+    vaesenc     ymm0, ymm0, [rdi + 1344]            ; round 7
+    vaesenc     ymm0, ymm0, [rdi + 1408]            ; round 8
+    vaesenc     ymm0, ymm0, [rdi + 1472]            ; round 9
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x20
+    jae         .in_2_given_longest
+    cmp         r9, 0x11
+    jb          .in_2_given_under_17
+    vmovdqu64   xmm1, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01             ; with them
+    jmp         .in_2_given_done
+.in_2_given_under_17:
+    cmp         r9, 0x10
+    jb          .in_2_given_under_16
+    vmovdqu64   xmm1, [rcx]                         ; whole blocks
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .in_2_given_done
+.in_2_given_under_16:
+    cmp         r9, 0x08
+    jb          .in_2_given_under_8
+    vmovq       xmm1, [rcx]                         ; the first bytes
+    vmovq       xmm2, [rcx + r9 - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_under_8:
+    cmp         r9, 0x04
+    jb          .in_2_given_under_4
+    vmovd       xmm1, [rcx]                         ; the first bytes
+    vmovd       xmm2, [rcx + r9 - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_under_4:
+    movzx       r10d, byte [rcx]                    ; byte 0
+    vmovq       xmm1, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, r9
+    shr         r10, 0x01
+    movzx       r10d, byte [rcx + r10]              ; byte n >> 1
+    vmovq       xmm2, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       ecx, byte [rcx + r9 - 1]            ; the last byte
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_longest:
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+.in_2_given_done:
+    vpxorq      ymm1, ymm1, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm4, ymm0, ymm1                    ; the other text
+    vpandq      ymm0, ymm4, [rax + 112]             ; zero-padded
+    vpshufb     ymm0, ymm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X
+    vpxorq      ymm0, ymm0, ymm1                    ; A = X + C
+    lea         rax, [r9 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpclmulqdq  ymm1, ymm0, [rcx + 448], 0x00       ; A0·K0
+    vpclmulqdq  ymm3, ymm0, [rcx + 448], 0x10       ; A0·K1
+    vpclmulqdq  ymm2, ymm0, [rcx], 0x01             ; A1·B0
+    vpclmulqdq  ymm0, ymm0, [rcx], 0x11             ; A1·B1
+    vpxorq      ymm1, ymm1, ymm2                    ; LO += it
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm3, ymm0, ymm1, 0x96              ; + HI
+    vpxorq      ymm0, ymm2, ymm3                    ; RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
+    cmp         r9, 0x20
+    jae         .in_2_written_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x11
+    jb          .in_2_written_under_17
+    vmovdqu64   [r8], xmm4                          ; written
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm1, ymm4, 0x01
+    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm2, xmm4, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .in_2_written_done
+.in_2_written_under_17:
+    cmp         r9, 0x10
+    jb          .in_2_written_under_16
+    vmovdqu64   [r8], xmm4                          ; written
+    jmp         short .in_2_written_done
+.in_2_written_under_16:
+    cmp         r9, 0x08
+    jb          .in_2_written_under_8
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrq     [r8], xmm4, 0x00                    ; the first bytes
+    vpshufb     xmm1, xmm4, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm1, 0x00           ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_under_8:
+    cmp         r9, 0x04
+    jb          .in_2_written_under_4
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vmovd       [r8], xmm4                          ; the first bytes
+    vpshufb     xmm1, xmm4, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm1                 ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_under_4:
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrb     byte [r8], xmm4, 0x00               ; the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01
+    vpshufb     xmm1, xmm4, [rax + rcx + 16]
+    vpextrb     byte [r8 + rcx], xmm1, 0x00         ; byte n >> 1
+    vpshufb     xmm1, xmm4, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm1, 0x00      ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_longest:
+    vmovdqu64   [r8], ymm4                          ; written
+.in_2_written_done:
+    add         r9, 0x0f
+    shr         r9, 0x04                            ; blocks
+    vmovq       xmm1, r9
+    vpaddd      xmm1, xmm5, xmm1                    ; blocks done
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter block
+    vmovdqu64   [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rdx], xmm0                         ; X
+    jmp         .done
+.from_33:
+    cmp         r9, 0x41
+    jae         .from_65
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rax, r9
+    vbroadcasti64x2 zmm0, [rsi]                     ; counter block
+    vpshufb     zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; last word first
+    vpaddd      zmm0, zmm5, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter blocks
+    vpxorq      zmm0, zmm0, [rdi + 896]             ; + k_0
+    vaesenc     zmm0, zmm0, [rdi + 960]             ; round 1
+    vaesenc     zmm0, zmm0, [rdi + 1024]            ; round 2
+    vaesenc     zmm0, zmm0, [rdi + 1088]            ; round 3
+    vaesenc     zmm0, zmm0, [rdi + 1152]            ; round 4
+    vaesenc     zmm0, zmm0, [rdi + 1216]            ; round 5
+    vaesenc     zmm0, zmm0, [rdi + 1280]            ; round 6
+    vaesenc     zmm0, zmm0, [rdi + 1344]            ; round 7
+    vaesenc     zmm0, zmm0, [rdi + 1408]            ; round 8
+    vaesenc     zmm0, zmm0, [rdi + 1472]            ; round 9
+    cmp         r9, 0x40
+    jae         .in_4_given_longest
+    cmp         r9, 0x31
+    jb          .in_4_given_under_49
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+    vinserti64x2 zmm1, zmm1, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm2, 0x03             ; with them
+    jmp         .in_4_given_done
+.in_4_given_under_49:
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm2, 0x02             ; with them
+    jmp         .in_4_given_done
+.in_4_given_longest:
+    vmovdqu64   zmm1, [rcx]                         ; whole blocks
+.in_4_given_done:
+    vpxorq      zmm1, zmm1, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm0, zmm1                    ; the other text
+    vpandq      zmm0, zmm4, [rax + 112]             ; zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X
+    vpxorq      zmm0, zmm0, zmm1                    ; A = X + C
+    lea         rax, [r9 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpclmulqdq  zmm1, zmm0, [rcx + 448], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rcx + 448], 0x10       ; A0·K1
+    vpclmulqdq  zmm2, zmm0, [rcx], 0x01             ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; A1·B1
+    vpxorq      zmm1, zmm1, zmm2                    ; LO += it
+    vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm3, zmm0, zmm1, 0x96              ; + HI
+    vpxorq      zmm0, zmm2, zmm3                    ; RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm0, ymm1                    ; add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jae         .in_4_written_longest
+    cmp         r9, 0x31
+    jb          .in_4_written_under_49
+    vextracti64x2 xmm1, zmm4, 0x02
+    vmovdqu64   [r8], ymm4                          ; written
+    vmovdqu64   [r8 + 32], xmm1                     ; written
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm2, zmm4, 0x03
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    jmp         .in_4_written_done
+.in_4_written_under_49:
+    vmovdqu64   [r8], ymm4                          ; written
+    vextracti64x2 xmm1, zmm4, 0x01
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm2, zmm4, 0x02
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    jmp         .in_4_written_done
+.in_4_written_longest:
+    vmovdqu64   [r8], zmm4                          ; written
+.in_4_written_done:
+    add         r9, 0x0f
+    shr         r9, 0x04                            ; blocks
+    vmovq       xmm1, r9
+    vpaddd      xmm1, xmm5, xmm1                    ; blocks done
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter block
+    vmovdqu64   [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rdx], xmm0                         ; X
+    jmp         .done
+.from_65:
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
     vpshufb     xmm1, xmm1, xmm0                    ; X
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm30, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 896]               ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 912]               ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 992]               ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1008]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1024]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1040]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1056]             ; k_10
+    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
+    vmovdqu64   zmm3, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vmovdqu64   zmm9, [rdi + 1344]                  ; k_7
+    vmovdqu64   zmm10, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm11, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm12, [rdi + 1536]                 ; k_10
     cmp         r9, 320
     jb          .rest
 .first:
@@ -600,7 +879,6 @@ gcm128_avx512_k_clmul1_x20_short_encrypt:
 .rest:
     mov         r11, r8
     mov         rbx, r9
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 320
     jb          .fewer
     add         r8, 320
@@ -1032,25 +1310,278 @@ align 32
 gcm128_avx512_k_clmul1_x20_short_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
+    cmp         r9, 0x21
+    jae         .from_33
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rax, r9
+    vbroadcasti64x2 ymm0, [rsi]                     ; counter block
+    vpshufb     ymm5, ymm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; last word first
+    vpaddd      ymm0, ymm5, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     ymm0, ymm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter blocks
+    vpxorq      ymm0, ymm0, [rdi + 896]             ; + k_0
+    vaesenc     ymm0, ymm0, [rdi + 960]             ; round 1
+    vaesenc     ymm0, ymm0, [rdi + 1024]            ; round 2
+    vaesenc     ymm0, ymm0, [rdi + 1088]            ; round 3
+    vaesenc     ymm0, ymm0, [rdi + 1152]            ; round 4
+    vaesenc     ymm0, ymm0, [rdi + 1216]            ; round 5
+    vaesenc     ymm0, ymm0, [rdi + 1280]            ; round 6
+    vaesenc     ymm0, ymm0, [rdi + 1344]            ; round 7
+    vaesenc     ymm0, ymm0, [rdi + 1408]            ; round 8
+    vaesenc     ymm0, ymm0, [rdi + 1472]            ; round 9
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x20
+    jae         .in_2_given_longest
+    cmp         r9, 0x11
+    jb          .in_2_given_under_17
+    vmovdqu64   xmm1, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01             ; with them
+    jmp         .in_2_given_done
+.in_2_given_under_17:
+    cmp         r9, 0x10
+    jb          .in_2_given_under_16
+    vmovdqu64   xmm1, [rcx]                         ; whole blocks
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .in_2_given_done
+.in_2_given_under_16:
+    cmp         r9, 0x08
+    jb          .in_2_given_under_8
+    vmovq       xmm1, [rcx]                         ; the first bytes
+    vmovq       xmm2, [rcx + r9 - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_under_8:
+    cmp         r9, 0x04
+    jb          .in_2_given_under_4
+    vmovd       xmm1, [rcx]                         ; the first bytes
+    vmovd       xmm2, [rcx + r9 - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_under_4:
+    movzx       r10d, byte [rcx]                    ; byte 0
+    vmovq       xmm1, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, r9
+    shr         r10, 0x01
+    movzx       r10d, byte [rcx + r10]              ; byte n >> 1
+    vmovq       xmm2, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       ecx, byte [rcx + r9 - 1]            ; the last byte
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .in_2_given_done
+.in_2_given_longest:
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+.in_2_given_done:
+    vpxorq      ymm2, ymm1, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm4, ymm0, ymm2                    ; the other text
+    vpshufb     ymm0, ymm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X
+    vpxorq      ymm0, ymm0, ymm1                    ; A = X + C
+    lea         rax, [r9 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpclmulqdq  ymm1, ymm0, [rcx + 448], 0x00       ; A0·K0
+    vpclmulqdq  ymm3, ymm0, [rcx + 448], 0x10       ; A0·K1
+    vpclmulqdq  ymm2, ymm0, [rcx], 0x01             ; A1·B0
+    vpclmulqdq  ymm0, ymm0, [rcx], 0x11             ; A1·B1
+    vpxorq      ymm1, ymm1, ymm2                    ; LO += it
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm3, ymm0, ymm1, 0x96              ; + HI
+    vpxorq      ymm0, ymm2, ymm3                    ; RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
+    cmp         r9, 0x20
+    jae         .in_2_written_longest
+    cmp         r9, 0x11
+    jb          .in_2_written_under_17
+    vmovdqu64   [r8], xmm4                          ; written
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm1, ymm4, 0x01
+    vpxorq      xmm1, xmm1, xmm4                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm2, xmm4, [rax + r9 + 160]        ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    jmp         .in_2_written_done
+.in_2_written_under_17:
+    cmp         r9, 0x10
+    jb          .in_2_written_under_16
+    vmovdqu64   [r8], xmm4                          ; written
+    jmp         short .in_2_written_done
+.in_2_written_under_16:
+    cmp         r9, 0x08
+    jb          .in_2_written_under_8
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrq     [r8], xmm4, 0x00                    ; the first bytes
+    vpshufb     xmm1, xmm4, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm1, 0x00           ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_under_8:
+    cmp         r9, 0x04
+    jb          .in_2_written_under_4
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vmovd       [r8], xmm4                          ; the first bytes
+    vpshufb     xmm1, xmm4, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm1                 ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_under_4:
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vpextrb     byte [r8], xmm4, 0x00               ; the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01
+    vpshufb     xmm1, xmm4, [rax + rcx + 16]
+    vpextrb     byte [r8 + rcx], xmm1, 0x00         ; byte n >> 1
+    vpshufb     xmm1, xmm4, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm1, 0x00      ; the last bytes
+    jmp         .in_2_written_done
+.in_2_written_longest:
+    vmovdqu64   [r8], ymm4                          ; written
+.in_2_written_done:
+    add         r9, 0x0f
+    shr         r9, 0x04                            ; blocks
+    vmovq       xmm1, r9
+    vpaddd      xmm1, xmm5, xmm1                    ; blocks done
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter block
+    vmovdqu64   [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rdx], xmm0                         ; X
+    jmp         .done
+.from_33:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x41
+    jae         .from_65
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rax, r9
+    vbroadcasti64x2 zmm0, [rsi]                     ; counter block
+    vpshufb     zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; last word first
+    vpaddd      zmm0, zmm5, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter blocks
+    vpxorq      zmm0, zmm0, [rdi + 896]             ; + k_0
+    vaesenc     zmm0, zmm0, [rdi + 960]             ; round 1
+    vaesenc     zmm0, zmm0, [rdi + 1024]            ; round 2
+    vaesenc     zmm0, zmm0, [rdi + 1088]            ; round 3
+    vaesenc     zmm0, zmm0, [rdi + 1152]            ; round 4
+    vaesenc     zmm0, zmm0, [rdi + 1216]            ; round 5
+    vaesenc     zmm0, zmm0, [rdi + 1280]            ; round 6
+    vaesenc     zmm0, zmm0, [rdi + 1344]            ; round 7
+    vaesenc     zmm0, zmm0, [rdi + 1408]            ; round 8
+    vaesenc     zmm0, zmm0, [rdi + 1472]            ; round 9
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jae         .in_4_given_longest
+    cmp         r9, 0x31
+    jb          .in_4_given_under_49
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+    vinserti64x2 zmm1, zmm1, [rcx + 32], 0x02       ; and the third
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm2, 0x03             ; with them
+    jmp         .in_4_given_done
+.in_4_given_under_49:
+    vmovdqu64   ymm1, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm2, 0x02             ; with them
+    jmp         .in_4_given_done
+.in_4_given_longest:
+    vmovdqu64   zmm1, [rcx]                         ; whole blocks
+.in_4_given_done:
+    vpxorq      zmm2, zmm1, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm0, zmm2                    ; the other text
+    vpshufb     zmm0, zmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X
+    vpxorq      zmm0, zmm0, zmm1                    ; A = X + C
+    lea         rax, [r9 + 15]
+    and         rax, -16
+    lea         rcx, [rdi + 384]
+    sub         rcx, rax                            ; H^m
+    vpclmulqdq  zmm1, zmm0, [rcx + 448], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rcx + 448], 0x10       ; A0·K1
+    vpclmulqdq  zmm2, zmm0, [rcx], 0x01             ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; A1·B1
+    vpxorq      zmm1, zmm1, zmm2                    ; LO += it
+    vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_k_clmul1_x20_short_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm3, zmm0, zmm1, 0x96              ; + HI
+    vpxorq      zmm0, zmm2, zmm3                    ; RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm0, ymm1                    ; add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
+    cmp         r9, 0x40
+    jae         .in_4_written_longest
+    cmp         r9, 0x31
+    jb          .in_4_written_under_49
+    vextracti64x2 xmm1, zmm4, 0x02
+    vmovdqu64   [r8], ymm4                          ; written
+    vmovdqu64   [r8 + 32], xmm1                     ; written
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm2, zmm4, 0x03
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    jmp         .in_4_written_done
+.in_4_written_under_49:
+    vmovdqu64   [r8], ymm4                          ; written
+    vextracti64x2 xmm1, zmm4, 0x01
+    lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm2, zmm4, 0x02
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm1                ; written
+    jmp         .in_4_written_done
+.in_4_written_longest:
+    vmovdqu64   [r8], zmm4                          ; written
+.in_4_written_done:
+    add         r9, 0x0f
+    shr         r9, 0x04                            ; blocks
+    vmovq       xmm1, r9
+    vpaddd      xmm1, xmm5, xmm1                    ; blocks done
+    vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; counter block
+    vmovdqu64   [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rdx], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .done
+.from_65:
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x20_short_byte_swap]  ; byte_swap
     vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
     vpshufb     xmm1, xmm1, xmm0                    ; X
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm30, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 896]               ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 912]               ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 992]               ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1008]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1024]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1040]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1056]             ; k_10
+    vmovdqu64   zmm2, [rdi + 896]                   ; k_0
+    vmovdqu64   zmm3, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm4, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vmovdqu64   zmm9, [rdi + 1344]                  ; k_7
+    vmovdqu64   zmm10, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm11, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm12, [rdi + 1536]                 ; k_10
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 320
     jb          .rest
 .groups:
@@ -1218,9 +1749,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     add         rdi, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm13, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm13, zmm13, zmm0                  ; C·H^i: C
@@ -1241,6 +1772,7 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
 .tail_rest:
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rax, r11
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x31
     jae         .tail_last_longest
     cmp         r11, 0x21
@@ -1259,7 +1791,6 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; with them
     jmp         .tail_last_done
 .tail_last_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_last_under_16
     vmovdqu64   xmm13, [r10]                        ; whole blocks
@@ -1322,9 +1853,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vextracti64x2 xmm13, ymm1, 0x01                 ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm13                   ; reduce: add up the lanes
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
     vpshufb     zmm13, zmm30, zmm0                  ; AES: counter block
@@ -1448,14 +1979,12 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     lea         rax, [rel gcm128_avx512_k_clmul1_x20_short_bytes]  ; AES
     sub         rax, r9                             ; AES
     cmp         r9, 0x31
     jae         .given_longest                      ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .given_under_33                     ; AES
     vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
@@ -1472,19 +2001,18 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
     jmp         .given_done                         ; AES
 .given_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .given_under_16                     ; AES
     vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
     jmp         .given_done                         ; AES
 .given_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
     jb          .given_under_8                      ; AES
     vmovq       xmm13, [rcx]                        ; AES: the first bytes
     vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
     vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
     vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r9, 0x04
@@ -1533,9 +2061,9 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
     vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x31
     jae         .written_longest                    ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x21
     jb          .written_under_33                   ; AES
     vmovdqu64   [r8], ymm3                          ; AES: written
@@ -1564,7 +2092,6 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     cmp         r9, 0x10
     jb          .written_under_16                   ; AES
     vmovdqu64   [r8], xmm3                          ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r9, 0x08
@@ -1591,7 +2118,6 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
     vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
     vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
     vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .written_done                       ; AES
 .written_longest:
     vextracti64x2 xmm2, zmm3, 0x02                  ; AES
@@ -1623,8 +2149,8 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
 
 ; int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 88 bytes; writes xmm0-30, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-30, 16 bytes of stack
+;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
+;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x20_short_seal:function (gcm128_avx512_k_clmul1_x20_short_seal.end - gcm128_avx512_k_clmul1_x20_short_seal)
 align 32
 gcm128_avx512_k_clmul1_x20_short_seal:
@@ -1910,24 +2436,24 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     and         rcx, -16
     neg         rcx                                 ; -16·m
     lea         rcx, [rdi + rcx + 352]              ; H^(m+2)
-    vbroadcasti64x2 zmm5, [rdi + 896]               ; k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; (IV || 0) + k_0
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm4, [rcx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm5, [rdi + 368]                   ; S, lengths: H
+    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
+    vpxorq      zmm7, zmm2, zmm5                    ; (IV || 0) + k_0
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm3, [rcx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm4, [rdi + 368]                   ; S, lengths: H
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: both
+    vmovdqu64   xmm4, [rcx + 448]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm5, [rdi + 816]                   ; S, lengths: H
     vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
-    vmovdqu64   xmm5, [rcx + 448]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm6, [rdi + 816]                   ; S, lengths: H
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm6, ymm3, ymm5, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm5, ymm3, ymm5, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm7, ymm3, ymm4, 0x01              ; S, lengths: A1·B0
-    vpclmulqdq  ymm3, ymm3, ymm4, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm6, ymm7                   ; S, lengths: LO += it
-    vpxorq      ymm12, ymm5, ymm3                   ; S, lengths: HI += it
+    vpclmulqdq  ymm5, ymm2, ymm4, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm4, ymm2, ymm4, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm6, ymm2, ymm3, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm5, ymm6                   ; S, lengths: LO += it
+    vpxorq      ymm12, ymm4, ymm2                   ; S, lengths: HI += it
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x41
-    jae         .short_from_65
+    cmp         r12, 0x61
+    jae         .short_from_97
     cmp         r12, 0x21
     jae         .short_from_33
     cmp         r12, 0x10
@@ -1938,72 +2464,63 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jae         .short_given_0_longest
     cmp         r12, 0x04
     jb          .short_given_0_under_4
-    vmovd       xmm3, [r9]                          ; the first bytes
-    vmovd       xmm4, [r9 + r12 - 4]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    vmovd       xmm2, [r9]                          ; the first bytes
+    vmovd       xmm3, [r9 + r12 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
     jmp         .short_given_0_done
 .short_given_0_under_4:
     cmp         r12, 0x01
     jb          .short_given_0_under_1
     movzx       esi, byte [r9]                      ; byte 0
-    vmovq       xmm3, rsi
+    vmovq       xmm2, rsi
     mov         esi, 0x00                           ; no byte stays
     mov         rsi, r12
     shr         rsi, 0x01
     movzx       esi, byte [r9 + rsi]                ; byte n >> 1
-    vmovq       xmm4, rsi
+    vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x01
-    vporq       xmm3, xmm3, xmm4
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
     movzx       esi, byte [r9 + r12 - 1]            ; the last byte
-    vmovq       xmm4, rsi
+    vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm4, xmm4, 0x02
-    vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
     jmp         .short_given_0_done
 .short_given_0_under_1:
-    vpxorq      xmm3, xmm3, xmm3                    ; no bytes
+    vpxorq      xmm2, xmm2, xmm2                    ; no bytes
     jmp         .short_given_0_done
 .short_given_0_longest:
-    vmovq       xmm3, [r9]                          ; the first bytes
-    vmovq       xmm4, [r9 + r12 - 8]                ; the last bytes
-    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    vmovq       xmm2, [r9]                          ; the first bytes
+    vmovq       xmm3, [r9 + r12 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
 .short_given_0_done:
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm4, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
+    vpxorq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
+    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
+    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
+    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
+    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
+    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
+    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
+    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
+    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
+    vpxorq      ymm2, ymm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm3, ymm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
+    vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
+    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jae         .short_written_0_longest
     cmp         r12, 0x04
@@ -2014,7 +2531,6 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovd       [rbp + r12 - 4], xmm3               ; the last bytes
     jmp         .short_written_0_done
 .short_written_0_under_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x01
     jb          .short_written_0_under_1
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
@@ -2036,123 +2552,117 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_written_0_done:
     jmp         .short_reduce
 .short_from_16:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x11
     jae         .short_from_17
-    vmovdqu64   xmm3, [r9]                          ; whole blocks
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm4, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+    vpxorq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm3, ymm3, [rdi + 960]             ; round 1
+    vaesenc     ymm3, ymm3, [rdi + 1024]            ; round 2
+    vaesenc     ymm3, ymm3, [rdi + 1088]            ; round 3
+    vaesenc     ymm3, ymm3, [rdi + 1152]            ; round 4
+    vaesenc     ymm3, ymm3, [rdi + 1216]            ; round 5
+    vaesenc     ymm3, ymm3, [rdi + 1280]            ; round 6
+    vaesenc     ymm3, ymm3, [rdi + 1344]            ; round 7
+    vaesenc     ymm3, ymm3, [rdi + 1408]            ; round 8
+    vaesenc     ymm3, ymm3, [rdi + 1472]            ; round 9
+    vpxorq      ymm2, ymm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm3, ymm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_first_1]  ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    valignq     ymm2, ymm2, ymm7, 0x02              ; E_K(J_0)
+    vpandq      ymm3, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_first_1]  ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
+    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
     vmovdqu64   [rbp], xmm7                         ; written
     jmp         .short_reduce
 .short_from_17:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r12
-    vmovdqu64   xmm3, [r9]                          ; whole blocks
-    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rdx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm4, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x20
+    jae         .short_given_17_longest
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rdx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
+    jmp         .short_given_17_done
+.short_given_17_longest:
+    vmovdqu64   ymm3, [r9]                          ; whole blocks
+.short_given_17_done:
+    vpxorq      ymm2, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_of_2]  ; IV || j, + k_0
+    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
+    vaesenc     xmm4, xmm4, [rdi + 960]             ; round 1
+    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
+    vaesenc     xmm4, xmm4, [rdi + 1024]            ; round 2
+    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
+    vaesenc     xmm4, xmm4, [rdi + 1088]            ; round 3
+    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
+    vaesenc     xmm4, xmm4, [rdi + 1152]            ; round 4
+    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
+    vaesenc     xmm4, xmm4, [rdi + 1216]            ; round 5
+    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
+    vaesenc     xmm4, xmm4, [rdi + 1280]            ; round 6
+    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
+    vaesenc     xmm4, xmm4, [rdi + 1344]            ; round 7
+    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
+    vaesenc     xmm4, xmm4, [rdi + 1408]            ; round 8
+    vaesenc     ymm5, ymm2, [rdi + 1472]            ; round 9
+    vaesenc     xmm2, xmm4, [rdi + 1472]            ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm5, ymm3                    ; other text
+    vpandq      ymm3, ymm7, [rdx + 112]             ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  ymm11, ymm4, ymm6, 0x96             ; LO += it
+    vpternlogq  ymm12, ymm5, ymm3, 0x96             ; HI += it
+    cmp         r12, 0x20
+    jae         .short_written_17_longest
     vmovdqu64   [rbp], xmm7                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rcx + r12 - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rcx + r12 + 160]       ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
     vmovdqu64   [rbp + r12 - 16], xmm3              ; written
+    jmp         .short_written_17_done
+.short_written_17_longest:
+    vmovdqu64   [rbp], ymm7                         ; written
+.short_written_17_done:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_from_33:
+    cmp         r12, 0x40
+    jae         .short_from_64
     cmp         r12, 0x31
     jae         .short_from_49
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r12
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rdx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm4, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rdx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
+    vaesenc     zmm3, zmm3, [rdi + 960]             ; round 1
+    vaesenc     zmm3, zmm3, [rdi + 1024]            ; round 2
+    vaesenc     zmm3, zmm3, [rdi + 1088]            ; round 3
+    vaesenc     zmm3, zmm3, [rdi + 1152]            ; round 4
+    vaesenc     zmm3, zmm3, [rdi + 1216]            ; round 5
+    vaesenc     zmm3, zmm3, [rdi + 1280]            ; round 6
+    vaesenc     zmm3, zmm3, [rdi + 1344]            ; round 7
+    vaesenc     zmm3, zmm3, [rdi + 1408]            ; round 8
+    vaesenc     zmm3, zmm3, [rdi + 1472]            ; round 9
+    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm3, zmm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
@@ -2174,49 +2684,45 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rbp + r12 - 16], xmm3              ; written
     jmp         .short_reduce
 .short_from_49:
-    cmp         r12, 0x40
-    jae         .short_from_64
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r12
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm4, [r9 + r12 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rdx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm3, [r9 + r12 - 16]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rdx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
     vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
     vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
     vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
     vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
     vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
     vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
     vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
     vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm5                    ; E_K(J_0)
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm5, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm3                    ; other text
+    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm6, zmm2, zmm5                    ; round 9
+    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm3                    ; other text
     vpandq      zmm3, zmm7, [rdx + 112]             ; C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rcx + 464], 0x00       ; A0·K0
@@ -2235,43 +2741,44 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm3, xmm3, [rcx + r12 + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [rbp + r12 - 16], xmm3              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_from_64:
+    cmp         r12, 0x41
+    jae         .short_from_65
     vmovdqu64   zmm3, [r9]                          ; whole blocks
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
     vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
     vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
     vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
     vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
     vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
     vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
     vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
     vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm5                    ; E_K(J_0)
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm5, zmm3                    ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm6, zmm2, zmm5                    ; round 9
+    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; other text
     vpshufb     zmm4, zmm3, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
     vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
@@ -2282,96 +2789,103 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   [rbp], zmm3                         ; written
     jmp         .short_reduce
 .short_from_65:
-    cmp         r12, 0xb1
-    jae         .short_from_177
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x71
-    jae         .short_from_113
     lea         rdx, [r12 - 64]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    cmp         rdx, 0x21
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x20
     jae         .short_given_65_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x11
     jb          .short_given_65_under_17
-    vmovdqu64   xmm3, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_65_done
 .short_given_65_under_17:
-    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_65_done
 .short_given_65_longest:
     vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_65_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      ymm4, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
+    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm8, zmm2, zmm6                    ; round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; round 9
+    vaesenc     xmm2, xmm5, xmm7                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm5, [r9]                          ; text
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vpxorq      zmm5, zmm6, zmm5                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm5                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm4, ymm3                    ; other text
+    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rdx, 0x21
+    cmp         rdx, 0x20
     jae         .short_written_65_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x11
     jb          .short_written_65_under_17
     vmovdqu64   [rbp + 64], xmm7                    ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
@@ -2389,91 +2903,68 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jmp         .short_written_65_done
 .short_written_65_longest:
     vmovdqu64   [rbp + 64], ymm7                    ; written
-    vextracti64x2 xmm3, zmm7, 0x01
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
 .short_written_65_done:
     jmp         .short_reduce
-.short_from_113:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+.short_from_97:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0xb1
+    jae         .short_from_177
     cmp         r12, 0x81
     jae         .short_from_129
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x71
+    jae         .short_from_113
     lea         rdx, [r12 - 64]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x40
-    jae         .short_given_113_longest
-    vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 96], 0x02        ; and the third
-    vmovdqu64   xmm4, [r9 + rdx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
-    jmp         .short_given_113_done
-.short_given_113_longest:
-    vmovdqu64   zmm3, [r9 + 64]                     ; whole blocks
-.short_given_113_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm6                    ; E_K(J_0)
-    vmovdqu64   zmm6, [r9]                          ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm6, zmm7, zmm6                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm5, zmm3                    ; other text
+    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vmovdqu64   zmm5, [r9]                          ; text
+    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm4, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
@@ -2482,7 +2973,92 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rbp + 64], ymm7                    ; written
+    vextracti64x2 xmm3, zmm7, 0x01
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm7, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 48], xmm3              ; written
+    jmp         .short_reduce
+.short_from_113:
+    lea         rdx, [r12 - 64]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    cmp         rdx, 0x40
+    jae         .short_given_113_longest
+    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 96], 0x02        ; and the third
+    vmovdqu64   xmm3, [r9 + rdx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    jmp         .short_given_113_done
+.short_given_113_longest:
+    vmovdqu64   zmm3, [r9 + 64]                     ; whole blocks
+.short_given_113_done:
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm7, zmm2, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     xmm2, xmm5, xmm6                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm5, [r9]                          ; text
+    vpxorq      zmm5, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm5                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm4, zmm3                    ; other text
+    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
     cmp         rdx, 0x40
     jae         .short_written_113_longest
     vextracti64x2 xmm3, zmm7, 0x02
@@ -2501,111 +3077,126 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_written_113_done:
     jmp         .short_reduce
 .short_from_129:
+    cmp         r12, 0xa1
+    jae         .short_from_161
     lea         rdx, [r12 - 128]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    cmp         rdx, 0x21
+    cmp         rdx, 0x20
     jae         .short_given_129_longest
     cmp         rdx, 0x11
     jb          .short_given_129_under_17
-    vmovdqu64   xmm3, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_129_done
 .short_given_129_under_17:
-    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_129_done
 .short_given_129_longest:
     vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_129_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      ymm5, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
+    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     ymm5, ymm5, ymm7                    ; round 1
+    vaesenc     xmm6, xmm6, xmm8                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     ymm5, ymm5, ymm7                    ; round 2
+    vaesenc     xmm6, xmm6, xmm8                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     ymm5, ymm5, ymm7                    ; round 3
+    vaesenc     xmm6, xmm6, xmm8                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     ymm5, ymm5, ymm7                    ; round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     ymm5, ymm5, ymm7                    ; round 5
+    vaesenc     xmm6, xmm6, xmm8                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     ymm5, ymm5, ymm7                    ; round 6
+    vaesenc     xmm6, xmm6, xmm8                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     ymm5, ymm5, ymm7                    ; round 7
+    vaesenc     xmm6, xmm6, xmm8                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     ymm5, ymm5, ymm7                    ; round 8
+    vaesenc     xmm6, xmm6, xmm8                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm9, zmm2, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     ymm5, ymm5, ymm7                    ; round 9
+    vaesenc     xmm2, xmm6, xmm8                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm6, [r9]                          ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm6, zmm7, zmm6                    ; k_Nr + text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
     vaesenclast zmm4, zmm4, zmm6                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm6, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
     vmovdqu64   [rbp + 64], zmm4                    ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm5, ymm3                    ; other text
+    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rdx, 0x21
+    cmp         rdx, 0x20
     jae         .short_written_129_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x11
     jb          .short_written_129_under_17
     vmovdqu64   [rbp + 128], xmm7                   ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
@@ -2623,111 +3214,82 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     jmp         .short_written_129_done
 .short_written_129_longest:
     vmovdqu64   [rbp + 128], ymm7                   ; written
-    vextracti64x2 xmm3, zmm7, 0x01
-    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm7, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
 .short_written_129_done:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
-.short_from_177:
-    cmp         r12, 0xc1
-    jae         .short_from_193
+.short_from_161:
     lea         rdx, [r12 - 128]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    cmp         rdx, 0x40
-    jae         .short_given_177_longest
-    vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 160], 0x02       ; and the third
-    vmovdqu64   xmm4, [r9 + rdx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
-    jmp         .short_given_177_done
-.short_given_177_longest:
-    vmovdqu64   zmm3, [r9 + 128]                    ; whole blocks
-.short_given_177_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm7, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm7                    ; E_K(J_0)
-    vmovdqu64   zmm7, [r9]                          ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm8, zmm7                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm7, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
-    vmovdqu64   [rbp + 64], zmm4                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm3                    ; other text
+    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm5, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
@@ -2736,6 +3298,120 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu64   [rbp + 128], ymm7                   ; written
+    vextracti64x2 xmm3, zmm7, 0x01
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    vextracti64x2 xmm4, zmm7, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rcx + rdx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rbp + rdx + 112], xmm3             ; written
+    jmp         .short_reduce
+.short_from_177:
+    cmp         r12, 0xe1
+    jae         .short_from_225
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0xc1
+    jae         .short_from_193
+    lea         rdx, [r12 - 128]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x40
+    jae         .short_given_177_longest
+    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 160], 0x02       ; and the third
+    vmovdqu64   xmm3, [r9 + rdx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    jmp         .short_given_177_done
+.short_given_177_longest:
+    vmovdqu64   zmm3, [r9 + 128]                    ; whole blocks
+.short_given_177_done:
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vaesenc     zmm8, zmm2, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     xmm2, xmm6, xmm7                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vmovdqu64   [rbp + 64], zmm4                    ; written
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm5, zmm3                    ; other text
+    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x40
     jae         .short_written_177_longest
     vextracti64x2 xmm3, zmm7, 0x02
@@ -2752,138 +3428,147 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_written_177_longest:
     vmovdqu64   [rbp + 128], zmm7                   ; written
 .short_written_177_done:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_from_193:
-    cmp         r12, 0xf1
-    jae         .short_from_241
     lea         rdx, [r12 - 192]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    cmp         rdx, 0x21
+    cmp         rdx, 0x20
     jae         .short_given_193_longest
     cmp         rdx, 0x11
     jb          .short_given_193_under_17
-    vmovdqu64   xmm3, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_193_done
 .short_given_193_under_17:
-    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_193_done
 .short_given_193_longest:
     vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_193_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm7, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      ymm6, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
+    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 1
+    vaesenc     zmm4, zmm4, zmm8                    ; round 1
+    vaesenc     zmm5, zmm5, zmm8                    ; round 1
+    vaesenc     ymm6, ymm6, ymm8                    ; round 1
+    vaesenc     xmm7, xmm7, xmm9                    ; round 1
+    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 2
+    vaesenc     zmm4, zmm4, zmm8                    ; round 2
+    vaesenc     zmm5, zmm5, zmm8                    ; round 2
+    vaesenc     ymm6, ymm6, ymm8                    ; round 2
+    vaesenc     xmm7, xmm7, xmm9                    ; round 2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; round 3
+    vaesenc     ymm6, ymm6, ymm8                    ; round 3
+    vaesenc     xmm7, xmm7, xmm9                    ; round 3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; round 4
+    vaesenc     ymm6, ymm6, ymm8                    ; round 4
+    vaesenc     xmm7, xmm7, xmm9                    ; round 4
+    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; round 5
+    vaesenc     zmm5, zmm5, zmm8                    ; round 5
+    vaesenc     ymm6, ymm6, ymm8                    ; round 5
+    vaesenc     xmm7, xmm7, xmm9                    ; round 5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 6
+    vaesenc     zmm4, zmm4, zmm8                    ; round 6
+    vaesenc     zmm5, zmm5, zmm8                    ; round 6
+    vaesenc     ymm6, ymm6, ymm8                    ; round 6
+    vaesenc     xmm7, xmm7, xmm9                    ; round 6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 7
+    vaesenc     zmm4, zmm4, zmm8                    ; round 7
+    vaesenc     zmm5, zmm5, zmm8                    ; round 7
+    vaesenc     ymm6, ymm6, ymm8                    ; round 7
+    vaesenc     xmm7, xmm7, xmm9                    ; round 7
+    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 8
+    vaesenc     zmm4, zmm4, zmm8                    ; round 8
+    vaesenc     zmm5, zmm5, zmm8                    ; round 8
+    vaesenc     ymm6, ymm6, ymm8                    ; round 8
+    vaesenc     xmm7, xmm7, xmm9                    ; round 8
+    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm10, zmm2, zmm8                   ; round 9
+    vaesenc     zmm4, zmm4, zmm8                    ; round 9
+    vaesenc     zmm5, zmm5, zmm8                    ; round 9
+    vaesenc     ymm6, ymm6, ymm8                    ; round 9
+    vaesenc     xmm2, xmm7, xmm9                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm7, [r9]                          ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm8, zmm7                    ; k_Nr + text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm10, zmm7                   ; other text
+    vmovdqu64   [rbp], zmm7                         ; written
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm7, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm7, [rcx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm7, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
+    vmovdqu64   zmm7, [r9 + 64]                     ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
     vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rcx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm7, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
     vmovdqu64   [rbp + 64], zmm4                    ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm4, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm4, [rcx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
     vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm5, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm6, zmm4                    ; other text
+    vpxorq      zmm4, zmm4, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
     vmovdqu64   [rbp + 128], zmm4                   ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rcx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm4, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rcx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm3                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rcx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      ymm3, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm6, ymm3                    ; other text
+    vpandq      ymm3, ymm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rcx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rdx, 0x21
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x20
     jae         .short_written_193_longest
     cmp         rdx, 0x11
     jb          .short_written_193_under_17
     vmovdqu64   [rbp + 192], xmm7                   ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rcx + rdx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rcx + rdx + 160]       ; in front
@@ -2898,9 +3583,115 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm3, xmm3, [rcx + rdx + 176]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [rbp + rdx + 176], xmm3             ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_written_193_done
 .short_written_193_longest:
+    vmovdqu64   [rbp + 192], ymm7                   ; written
+.short_written_193_done:
+    jmp         .short_reduce
+.short_from_225:
+    cmp         r12, 0xf1
+    jae         .short_from_241
+    lea         rdx, [r12 - 192]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rdx
+    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm2, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm3, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm3, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; other text
+    vmovdqu64   [rbp + 128], zmm3                   ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
+    vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
     vmovdqu64   [rbp + 192], ymm7                   ; written
     vextracti64x2 xmm3, zmm7, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
@@ -2910,124 +3701,117 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm3, xmm3, [rcx + rdx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [rbp + rdx + 176], xmm3             ; written
-.short_written_193_done:
     jmp         .short_reduce
 .short_from_241:
     lea         rdx, [r12 - 192]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rdx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x40
     jae         .short_given_241_longest
-    vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 224], 0x02       ; and the third
-    vmovdqu64   xmm4, [r9 + rdx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 224], 0x02       ; and the third
+    vmovdqu64   xmm3, [r9 + rdx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_241_done
 .short_given_241_longest:
     vmovdqu64   zmm3, [r9 + 192]                    ; whole blocks
 .short_given_241_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm7, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm8, [rdi + 912]               ; k_1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm8                    ; round 1
     vaesenc     zmm4, zmm4, zmm8                    ; round 1
     vaesenc     zmm5, zmm5, zmm8                    ; round 1
     vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     zmm7, zmm7, zmm8                    ; round 1
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
-    vbroadcasti64x2 zmm8, [rdi + 928]               ; k_2
+    vaesenc     xmm7, xmm7, xmm8                    ; round 1
+    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm8                    ; round 2
     vaesenc     zmm4, zmm4, zmm8                    ; round 2
     vaesenc     zmm5, zmm5, zmm8                    ; round 2
     vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     zmm7, zmm7, zmm8                    ; round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
-    vbroadcasti64x2 zmm8, [rdi + 944]               ; k_3
+    vaesenc     xmm7, xmm7, xmm8                    ; round 2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm8                    ; round 3
     vaesenc     zmm4, zmm4, zmm8                    ; round 3
     vaesenc     zmm5, zmm5, zmm8                    ; round 3
     vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     zmm7, zmm7, zmm8                    ; round 3
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
-    vbroadcasti64x2 zmm8, [rdi + 960]               ; k_4
+    vaesenc     xmm7, xmm7, xmm8                    ; round 3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm8                    ; round 4
     vaesenc     zmm4, zmm4, zmm8                    ; round 4
     vaesenc     zmm5, zmm5, zmm8                    ; round 4
     vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     zmm7, zmm7, zmm8                    ; round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
-    vbroadcasti64x2 zmm8, [rdi + 976]               ; k_5
+    vaesenc     xmm7, xmm7, xmm8                    ; round 4
+    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm8                    ; round 5
     vaesenc     zmm4, zmm4, zmm8                    ; round 5
     vaesenc     zmm5, zmm5, zmm8                    ; round 5
     vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     zmm7, zmm7, zmm8                    ; round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
-    vbroadcasti64x2 zmm8, [rdi + 992]               ; k_6
+    vaesenc     xmm7, xmm7, xmm8                    ; round 5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm8                    ; round 6
     vaesenc     zmm4, zmm4, zmm8                    ; round 6
     vaesenc     zmm5, zmm5, zmm8                    ; round 6
     vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     zmm7, zmm7, zmm8                    ; round 6
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
-    vbroadcasti64x2 zmm8, [rdi + 1008]              ; k_7
+    vaesenc     xmm7, xmm7, xmm8                    ; round 6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm8                    ; round 7
     vaesenc     zmm4, zmm4, zmm8                    ; round 7
     vaesenc     zmm5, zmm5, zmm8                    ; round 7
     vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     zmm7, zmm7, zmm8                    ; round 7
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
-    vbroadcasti64x2 zmm8, [rdi + 1024]              ; k_8
+    vaesenc     xmm7, xmm7, xmm8                    ; round 7
+    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 8
     vaesenc     zmm4, zmm4, zmm8                    ; round 8
     vaesenc     zmm5, zmm5, zmm8                    ; round 8
     vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     zmm7, zmm7, zmm8                    ; round 8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
-    vbroadcasti64x2 zmm8, [rdi + 1040]              ; k_9
+    vaesenc     xmm7, xmm7, xmm8                    ; round 8
+    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
+    vaesenc     zmm9, zmm2, zmm8                    ; round 9
     vaesenc     zmm4, zmm4, zmm8                    ; round 9
     vaesenc     zmm5, zmm5, zmm8                    ; round 9
     vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     zmm7, zmm7, zmm8                    ; round 9
-    vaesenc     zmm2, zmm2, zmm8                    ; round 9
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm8                    ; E_K(J_0)
-    vmovdqu64   zmm8, [r9]                          ; text
-    vbroadcasti64x2 zmm9, [rdi + 1056]              ; k_10
-    vpxorq      zmm8, zmm9, zmm8                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; other text
-    vmovdqu64   [rbp], zmm4                         ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [rcx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm4, [rcx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm4, [rcx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rcx + 16], 0x11        ; A1·B1
+    vaesenc     xmm2, xmm7, xmm8                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; other text
+    vmovdqu64   [rbp], zmm7                         ; written
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [rcx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm7, [rcx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm7, [rcx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm7, [rcx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm8, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; other text
+    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
+    vmovdqu64   zmm7, [r9 + 64]                     ; text
+    vpxorq      zmm7, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; other text
     vmovdqu64   [rbp + 64], zmm4                    ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rcx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm4, [rcx + 528], 0x00       ; A0·K0
     vpclmulqdq  zmm8, zmm4, [rcx + 528], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm4, [rcx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
     vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
     vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm5, zmm4                    ; k_Nr + text
-    vaesenclast zmm4, zmm6, zmm4                    ; other text
+    vpxorq      zmm4, zmm4, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
     vmovdqu64   [rbp + 128], zmm4                   ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rcx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rcx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm4, [rcx + 592], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm4, [rcx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rcx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm7, zmm3                    ; other text
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      zmm3, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm3                    ; other text
     vpandq      zmm3, zmm7, [rsi + 112]             ; C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
@@ -3036,7 +3820,6 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpclmulqdq  zmm3, zmm3, [rcx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x40
     jae         .short_written_241_longest
     vextracti64x2 xmm3, zmm7, 0x02
@@ -3053,6 +3836,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .short_written_241_longest:
     vmovdqu64   [rbp + 192], zmm7                   ; written
 .short_written_241_done:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_reduce:
     vpclmulqdq  zmm1, zmm11, zmm1, 0x10             ; LO0·Q'
@@ -3079,6 +3863,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x20_short_fold_q]  ; fold_q
     vpxorq      xmm3, xmm3, xmm3
     mov         r10, rdx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jb          .iv_short
 .iv_whole:
@@ -3099,15 +3884,14 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         r10, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x00
     je          .iv_lengths
 .iv_short:
     lea         r11, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         r11, r10
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jae         .iv_few_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x04
     jb          .iv_few_under_4
     vmovd       xmm5, [rsi]                         ; the first bytes
@@ -3165,7 +3949,7 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpxorq      xmm3, xmm2, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm2, xmm3, xmm4                    ; J_0
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .iv_more
     vpxorq      xmm3, xmm3, xmm3
@@ -3406,17 +4190,17 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpshufb     zmm4, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         r11, r12
-    vbroadcasti64x2 zmm5, [rdi + 896]               ; k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
-    vbroadcasti64x2 zmm8, [rdi + 944]               ; k_3
-    vbroadcasti64x2 zmm9, [rdi + 960]               ; k_4
-    vbroadcasti64x2 zmm10, [rdi + 976]              ; k_5
-    vbroadcasti64x2 zmm11, [rdi + 992]              ; k_6
-    vbroadcasti64x2 zmm12, [rdi + 1008]             ; k_7
-    vbroadcasti64x2 zmm13, [rdi + 1024]             ; k_8
-    vbroadcasti64x2 zmm14, [rdi + 1040]             ; k_9
-    vbroadcasti64x2 zmm15, [rdi + 1056]             ; k_10
+    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm9, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm10, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm11, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm12, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm13, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm14, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm15, [rdi + 1536]                 ; k_10
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 321
@@ -4423,231 +5207,226 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
     vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
     vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm20, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm24, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm23, xmm3, [rdi + 816], 0x00      ; A0·K0
+    vpaddd      zmm24, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm4, zmm17                  ; AES: 16 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, zmm18                   ; AES: the next counters
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm27, xmm3, [rdi + 368], 0x01      ; A1·B0
+    vpclmulqdq  xmm26, xmm3, [rdi + 368], 0x01      ; A1·B0
     vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpxorq      xmm24, xmm24, xmm27                 ; LO += it
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vpxorq      xmm23, xmm23, xmm26                 ; LO += it
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
     vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm28, xmm3, [rdi + 816], 0x10      ; A0·K1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm27, xmm3, [rdi + 816], 0x10      ; A0·K1
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
     vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vpshufd     xmm27, xmm24, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vpshufd     xmm26, xmm23, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpternlogq  xmm28, xmm3, xmm27, 0x96            ; + HI
-    vaesenc     zmm3, zmm26, zmm12                  ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vpternlogq  xmm27, xmm3, xmm26, 0x96            ; + HI
+    vaesenc     zmm3, zmm21, zmm13                  ; AES: round 8
+    vaesenc     zmm21, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm24, zmm13                 ; AES: round 8
+    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vpclmulqdq  xmm24, xmm24, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm23, xmm23, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm24, xmm28                 ; RES = fold(LO) + HI
-    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm20                        ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vaesenclast zmm25, zmm3, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm25                   ; AES: written
+    vpxorq      xmm3, xmm23, xmm27                  ; RES = fold(LO) + HI
     vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vaesenclast zmm21, zmm21, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
+    add         rbp, 320
     sub         r11, 320
     cmp         r11, 321
     jb          .rest
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm3, zmm4, zmm19                   ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm24, zmm4, zmm19                  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm28, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm29, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, zmm18                   ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm25, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^3: C
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vmovdqu64   zmm26, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C4·H^2: C
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm28, zmm29, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm25, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm27, zmm25, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm21, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm28, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm30, zmm25, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vmovdqu64   zmm25, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm0                  ; C5·H^1: C
+    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vpternlogq  zmm30, zmm22, zmm28, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm27, zmm8                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm27, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vmovdqu64   zmm26, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^4: C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm24, zmm11                  ; AES: round 6
+    vaesenc     zmm24, zmm26, zmm11                 ; AES: round 6
+    vpshufb     zmm20, zmm20, zmm0                  ; C1·H^5: C
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpxorq      zmm3, zmm20, zmm3                   ; C1·H^5: A = X + C
+    vaesenc     zmm20, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm21, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm25, zmm25, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm26, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vpternlogq  zmm31, zmm21, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm21, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vmovdqu64   zmm25, [rbp]                        ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^5: C
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm25, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
+    vaesenc     zmm26, zmm20, zmm14                 ; AES: round 9
+    vpternlogq  zmm30, zmm21, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpxorq      zmm21, zmm25, zmm21                 ; C1·H^5: A = X + C
-    vpxorq      zmm25, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm21, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpxorq      zmm25, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm27, zmm2, 0x96            ; C1·H^5: LO += it
-    vaesenclast zmm2, zmm3, zmm25                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm26, [rdi + 128], 0x11      ; C2·H^4: A1·B1
+    vpclmulqdq  zmm20, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm27, zmm22, zmm14                 ; AES: round 9
+    vpxorq      zmm21, zmm15, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm22, zmm31, zmm20                 ; C1·H^5: LO += it
+    vaesenclast zmm20, zmm23, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm20                        ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpxorq      zmm21, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpshufd     zmm23, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm25, zmm26, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm25                   ; AES: written
+    vpternlogq  zmm30, zmm3, zmm23, 0x96            ; reduce: + HI
     vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm21, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm3                   ; AES: written
-    vpternlogq  zmm30, zmm2, zmm25, 0x96            ; C1·H^5: HI += it
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm21, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vmovdqu64   [rbp + 512], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm29, zmm3                   ; C1·H^5: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm21, zmm21, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpshufd     zmm3, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm30, zmm21, zmm3, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm30                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm2, xmm3                   ; reduce: add up the lanes
+    vaesenclast zmm21, zmm2, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm22, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm23, zmm2, zmm30                  ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm22, zmm24, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
+    vextracti64x4 ymm3, zmm23, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm27, zmm2                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm23, ymm3                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vextracti64x2 xmm23, ymm3, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm23                   ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
@@ -4656,10 +5435,10 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm2, r12
+    vmovq       xmm18, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm3, r8
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
+    vmovq       xmm23, r8
+    vpunpcklqdq xmm18, xmm18, xmm23                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -4669,75 +5448,76 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm18, 0x03            ; with them
+    vmovdqu64   ymm23, [r8]                         ; whole blocks
+    vinserti64x2 zmm23, zmm23, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm23, zmm23, xmm24, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm18, 0x02            ; with them
+    vmovdqu64   ymm23, [r8]                         ; whole blocks
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm23, zmm23, xmm24, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm18, 0x01            ; with them
+    vmovdqu64   xmm23, [r8]                         ; whole blocks
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm23, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm18, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm18                   ; zero-padded
+    vmovq       xmm23, [r8]                         ; the first bytes
+    vmovq       xmm24, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm24, xmm24, [rdx + 24]            ; in their places
+    vporq       xmm23, xmm23, xmm24                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm18, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm18                   ; zero-padded
+    vmovd       xmm23, [r8]                         ; the first bytes
+    vmovd       xmm24, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm24, xmm24, [rdx + 20]            ; in their places
+    vporq       xmm23, xmm23, xmm24                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm3, r10
+    vmovq       xmm23, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm18, r10
+    vmovq       xmm24, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm3, xmm3, xmm18
+    vpslldq     xmm24, xmm24, 0x01
+    vporq       xmm23, xmm23, xmm24
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm18, r8
+    vmovq       xmm24, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm3, xmm3, xmm18
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm24, xmm24, 0x02
+    vporq       xmm23, xmm23, xmm24
+    vpandq      xmm23, xmm23, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm23, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -4745,181 +5525,172 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .rest_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm17, zmm22, zmm0                  ; C4·H^2: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm21, zmm17, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm17, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpternlogq  zmm19, zmm18, zmm5, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm18, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  zmm22, zmm19, zmm21, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vpclmulqdq  zmm6, zmm17, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x01      ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm5, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm19, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm20, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^5: C
-    vpxorq      zmm5, zmm5, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm2, zmm2, zmm3                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm19, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm4, zmm22, zmm4                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm2, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm6, zmm15, zmm23                  ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenclast zmm13, zmm3, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vpclmulqdq  zmm3, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm21, xmm3, xmm4                   ; reduce: add up the lanes
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpandq      zmm6, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm24, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, zmm19                   ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm22, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm24, zmm19, zmm22, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm18, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpternlogq  zmm22, zmm19, zmm20, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm18, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpternlogq  zmm19, zmm5, zmm17, 0x96            ; C5·H^1: HI += it
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm21, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpternlogq  zmm19, zmm16, zmm5, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm16, zmm18, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vpclmulqdq  zmm17, zmm5, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm16, zmm17, zmm7                  ; AES: round 2
+    vpternlogq  zmm24, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm22, zmm16, zmm17, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm18, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm16, zmm5, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm5, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm19, zmm7, zmm16, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm8, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm24, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm5, zmm6, zmm11                   ; AES: round 6
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm19, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm10                   ; AES: round 5
+    vpshufb     zmm4, zmm20, zmm0                   ; C1·H^5: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm4, zmm7, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm22, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm6, zmm24, zmm5                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      zmm7, zmm7, zmm19                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x4 ymm3, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm7, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm5, xmm3, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm15, zmm23                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm13, zmm7, zmm6                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm6                    ; reduce: add up the lanes
+    vpandq      zmm6, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -4928,120 +5699,115 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
-    vpaddd      zmm18, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^2: C
-    vpaddd      zmm4, zmm4, zmm20                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm23, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm26, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm22, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm24, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm19, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm19, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpternlogq  zmm20, zmm5, zmm17, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vmovdqu64   zmm17, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpclmulqdq  zmm5, zmm21, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpternlogq  zmm22, zmm16, zmm5, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm16, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm6, zmm17, zmm0                   ; C5·H^1: C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm19, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpternlogq  zmm26, zmm16, zmm6, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm18, zmm6, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vpternlogq  zmm23, zmm17, zmm18, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm21, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm19, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm17, zmm6, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 3
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm20, zmm7, zmm17, 0x96            ; C2·H^4: HI += it
+    vpshufb     zmm6, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm16, zmm6, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm16, zmm6, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vpternlogq  zmm26, zmm7, zmm16, 0x96            ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm16, zmm17, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm20, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm22, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm5, zmm10                   ; AES: round 5
+    vpshufb     zmm5, zmm20, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm3, zmm5, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm26, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm20, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm7, zmm23, zmm7                   ; C1·H^5: LO += it
+    vpxorq      zmm6, zmm26, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
-    vpternlogq  zmm20, zmm6, zmm9, 0x96             ; reduce: + HI
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm22, zmm3, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vaesenclast zmm8, zmm10, zmm9                   ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm7, zmm20                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 384], zmm8                   ; AES: written
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm7, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm6, zmm22                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm15, zmm23                  ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm13, zmm4, zmm9                   ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5053,141 +5819,136 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         r11, 257
     jae         .rest_over_4
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
     vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^3: C
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm4, zmm20                  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm16, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm23, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpternlogq  zmm24, zmm16, zmm23, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm16, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm19, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm16, zmm17, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm21, zmm24, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm22, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpternlogq  zmm23, zmm18, zmm5, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm26, zmm19, zmm24, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 1
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm17, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm6, zmm18, zmm0                   ; C5·H^1: C
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm6, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm24, zmm18, zmm19, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm28, zmm19, zmm6, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm18, zmm6, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpternlogq  zmm23, zmm7, zmm18, 0x96            ; C2·H^4: HI += it
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm26, zmm16, zmm7, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm25, zmm0                   ; C2·H^4: C
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm17, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm17, zmm6, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm17, zmm8, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm24, zmm17, zmm18, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm16, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm23, zmm6, zmm16, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm26, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm10                   ; AES: round 5
+    vpshufb     zmm6, zmm20, zmm0                   ; C1·H^5: C
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm7, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm9, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm24, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm7, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm9, zmm24, zmm9                   ; C1·H^5: LO += it
+    vpxorq      zmm6, zmm28, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm7, zmm8, zmm13                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm26, zmm3, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm6, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm10, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
-    vmovdqu64   [rbp + 320], zmm8                   ; AES: written
-    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm11, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
-    vpclmulqdq  zmm9, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm10, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm9, zmm9, zmm23                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vextracti64x4 ymm10, zmm9, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 448], zmm6                   ; AES: written
-    vpxorq      ymm9, ymm9, ymm10                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm9, xmm10                  ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpclmulqdq  xmm9, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm10, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm9                    ; lengths: HI += it
+    vaesenclast zmm9, zmm3, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vpxorq      zmm3, zmm3, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm15, zmm23                  ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm13, zmm4, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm10                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm7, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm7, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm7, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5196,164 +5957,159 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm24, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
     vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpaddd      zmm4, zmm4, zmm17                   ; AES: 16 blocks ahead
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm17, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpternlogq  zmm25, zmm24, zmm17, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm17, zmm24, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm24, zmm26, zmm5                  ; AES: + k_0
     vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm26, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm23, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpternlogq  zmm24, zmm20, zmm5, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
+    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm19, zmm24, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpshufb     zmm19, zmm19, zmm0                  ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm18, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm19, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm25, zmm18, zmm20, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm29, zmm21, zmm6, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 2
+    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm19, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm24, zmm7, zmm18, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm27, zmm19, zmm21, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm25, zmm0                   ; C2·H^4: C
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm8, zmm16, zmm0                   ; C2·H^4: C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm16, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm17, zmm19, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpternlogq  zmm25, zmm17, zmm18, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpternlogq  zmm29, zmm19, zmm8, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm19, [rdi + 320], 0x11      ; C5·H^1: A1·B1
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm17, zmm8, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm24, zmm9, zmm17, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm27, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm8, zmm10                   ; AES: round 5
+    vpshufb     zmm8, zmm20, zmm0                   ; C1·H^5: C
+    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 5
+    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm9, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^5: C
-    vaesenc     zmm10, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpxorq      zmm9, zmm9, zmm21                   ; C1·H^5: A = X + C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm8, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vpternlogq  zmm25, zmm16, zmm11, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  zmm27, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpternlogq  zmm24, zmm8, zmm11, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm8, zmm10, zmm13                  ; AES: round 8
-    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm10, zmm25, zmm10                 ; C1·H^5: LO += it
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
+    vpternlogq  zmm27, zmm3, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
-    vpternlogq  zmm24, zmm9, zmm11, 0x96            ; reduce: + HI
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpclmulqdq  xmm9, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpclmulqdq  xmm10, xmm18, [rdi + 368], 0x11     ; lengths: A1·B1
     vpxorq      zmm11, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm8                   ; AES: written
-    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm10, zmm24                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 448], zmm9                   ; AES: written
-    vpxorq      zmm11, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      ymm10, ymm10, ymm12                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 512], zmm7                   ; AES: written
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm11, ymm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm10, xmm11                 ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
+    vaesenclast zmm11, zmm2, zmm11                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm10                   ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm11                   ; AES: written
+    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, zmm27                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm15, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm13, zmm4, zmm10                  ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm8                    ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm8, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm10, zmm8, [r10 + 512], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm8, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm8, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm10, zmm12, 0x96            ; C2: LO += it
+    vpternlogq  zmm2, zmm11, zmm8, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r10 + 576], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C3: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
     vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5362,81 +6118,82 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm12, 0x02
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vmovdqu64   [rdx + 352], xmm3                   ; written
+    vextracti64x2 xmm3, zmm13, 0x02
+    vmovdqu64   [rdx], ymm13                        ; written
+    vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x03
+    vextracti64x2 xmm4, zmm13, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vextracti64x2 xmm3, zmm12, 0x01
+    vmovdqu64   [rdx], ymm13                        ; written
+    vextracti64x2 xmm3, zmm13, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x02
+    vextracti64x2 xmm4, zmm13, 0x02
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 320], xmm12                  ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm12, 0x01
-    vpxorq      xmm3, xmm3, xmm12                   ; what the end differs by
+    vextracti64x2 xmm3, zmm13, 0x01
+    vpxorq      xmm3, xmm3, xmm13                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm4, xmm13, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 320], xmm12                  ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm13                        ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx + 320], xmm12, 0x00            ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 312], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx], xmm13, 0x00                  ; the first bytes
+    vpshufb     xmm3, xmm13, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx + 320], xmm12                  ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 316], xmm3             ; the last bytes
+    vmovd       [rdx], xmm13                        ; the first bytes
+    vpshufb     xmm3, xmm13, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx + 320], xmm12, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm13, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm12, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 320], xmm3, 0x00  ; byte n >> 1
-    vpshufb     xmm3, xmm12, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 319], xmm3, 0x00  ; the last bytes
+    vpshufb     xmm3, xmm13, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm13, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 320], zmm12                  ; written
+    vmovdqu64   [rdx], zmm13                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
@@ -5767,53 +6524,43 @@ gcm128_avx512_k_clmul1_x20_short_open:
     and         rcx, -16
     neg         rcx                                 ; -16·m
     lea         rdx, [rdi + rcx + 352]              ; H^(m+2)
-    vbroadcasti64x2 zmm5, [rdi + 896]               ; k_0
-    vpxorq      zmm2, zmm2, zmm5                    ; (IV || 0) + k_0
+    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
+    vpxorq      zmm7, zmm2, zmm5                    ; (IV || 0) + k_0
     cmp         r13, 0x21
     jae         .short_over_one
     cmp         r13, 0x11
     jb          .short_under_17
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, r13
-    vmovdqu64   xmm5, [r9]                          ; whole blocks
-    vmovdqu64   xmm6, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
-    vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm5, zmm6, 0x06              ; the text, behind lane 0
-    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+    vmovdqu64   xmm5, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm2, ymm2, xmm5, 0x01             ; with them
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     zmm5, zmm2, zmm5, 0x06              ; the text, behind lane 0
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_one_lane]
     vshufi64x2  zmm4, zmm4, zmm4, 0x00              ; the lengths in every lane
     vpandq      zmm4, zmm4, [rsi + rcx + 32]        ; in theirs
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; S, C_1 …, the lengths
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; S, C_1 …, the lengths
     vpclmulqdq  zmm3, zmm4, [rdx + 448], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 448], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; A1·B0
+    vpclmulqdq  zmm5, zmm4, [rdx + 448], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm4, [rdx], 0x01             ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm11, zmm3, zmm7                   ; LO += it
-    vpxorq      zmm12, zmm6, zmm4                   ; HI += it
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm3, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm3, zmm5                    ; k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; other text
+    vpxorq      zmm11, zmm3, zmm6                   ; LO += it
+    vpxorq      zmm12, zmm5, zmm4                   ; HI += it
+    vpxorq      zmm3, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
+    vaesenc     zmm3, zmm3, [rdi + 960]             ; round 1
+    vaesenc     zmm3, zmm3, [rdi + 1024]            ; round 2
+    vaesenc     zmm3, zmm3, [rdi + 1088]            ; round 3
+    vaesenc     zmm3, zmm3, [rdi + 1152]            ; round 4
+    vaesenc     zmm3, zmm3, [rdi + 1216]            ; round 5
+    vaesenc     zmm3, zmm3, [rdi + 1280]            ; round 6
+    vaesenc     zmm3, zmm3, [rdi + 1344]            ; round 7
+    vaesenc     zmm3, zmm3, [rdi + 1408]            ; round 8
+    vaesenc     zmm3, zmm3, [rdi + 1472]            ; round 9
+    vpxorq      zmm2, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm2                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm3, 0x06              ; E_K(J_0)
     vmovdqu64   [r12], xmm3                         ; written
@@ -5826,129 +6573,111 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [r12 + r13 - 16], xmm3              ; written
     jmp         .short_reduce
 .short_under_17:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .short_under_16
-    vmovdqu64   xmm5, [r9]                          ; whole blocks
-    vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm5, zmm6, 0x06              ; the text, behind lane 0
-    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vmovdqu64   xmm6, [r9]                          ; whole blocks
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm6, zmm2, 0x06              ; the text, behind lane 0
+    vpshufb     zmm2, zmm2, zmm0                    ; C
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_one_lane]
     vshufi64x2  zmm4, zmm4, zmm4, 0x00              ; the lengths in every lane
     vpandq      zmm4, zmm4, [rsi + rcx + 32]        ; in theirs
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; S, C_1 …, the lengths
-    vpclmulqdq  zmm3, zmm4, [rdx + 448], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 448], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; A1·B0
+    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; S, C_1 …, the lengths
+    vpclmulqdq  zmm2, zmm4, [rdx + 448], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm4, [rdx + 448], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm11, zmm3, zmm7                   ; LO += it
-    vpxorq      zmm12, zmm6, zmm4                   ; HI += it
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm3, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm3, zmm5                    ; k_Nr + text
-    vaesenclast zmm3, zmm2, zmm3                    ; other text
+    vpxorq      zmm11, zmm2, zmm5                   ; LO += it
+    vpxorq      zmm12, zmm3, zmm4                   ; HI += it
+    vpxorq      ymm2, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
+    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
+    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
+    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
+    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
+    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
+    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
+    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
+    vaesenc     ymm2, ymm2, [rdi + 1472]            ; round 9
+    vpxorq      ymm3, ymm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm3, ymm2, ymm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm3, 0x06              ; E_K(J_0)
+    valignq     ymm2, ymm2, ymm3, 0x02              ; E_K(J_0)
     vmovdqu64   [r12], xmm3                         ; written
     jmp         .short_reduce
 .short_under_16:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, r13
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x08
     jae         .short_one_0_longest
     cmp         r13, 0x04
     jb          .short_one_0_under_4
-    vmovd       xmm5, [r9]                          ; the first bytes
-    vmovd       xmm6, [r9 + r13 - 4]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rsi + 20]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovd       xmm2, [r9]                          ; the first bytes
+    vmovd       xmm5, [r9 + r13 - 4]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rsi + 20]              ; in their places
+    vporq       xmm6, xmm2, xmm5                    ; zero-padded
     jmp         .short_one_0_done
 .short_one_0_under_4:
     cmp         r13, 0x01
     jb          .short_one_0_under_1
     movzx       r8d, byte [r9]                      ; byte 0
-    vmovq       xmm5, r8
+    vmovq       xmm2, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, r13
     shr         r8, 0x01
     movzx       r8d, byte [r9 + r8]                 ; byte n >> 1
-    vmovq       xmm6, r8
+    vmovq       xmm5, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x01
-    vporq       xmm5, xmm5, xmm6
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm2, xmm2, xmm5
     movzx       r8d, byte [r9 + r13 - 1]            ; the last byte
-    vmovq       xmm6, r8
+    vmovq       xmm5, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm6, xmm6, 0x02
-    vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rsi + 112]             ; zero-padded
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm2, xmm2, xmm5
+    vpandq      xmm6, xmm2, [rsi + 112]             ; zero-padded
     jmp         .short_one_0_done
 .short_one_0_under_1:
-    vpxorq      xmm5, xmm5, xmm5                    ; no bytes
+    vpxorq      xmm6, xmm6, xmm6                    ; no bytes
     jmp         .short_one_0_done
 .short_one_0_longest:
-    vmovq       xmm5, [r9]                          ; the first bytes
-    vmovq       xmm6, [r9 + r13 - 8]                ; the last bytes
-    vpshufb     xmm6, xmm6, [rsi + 24]              ; in their places
-    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    vmovq       xmm2, [r9]                          ; the first bytes
+    vmovq       xmm5, [r9 + r13 - 8]                ; the last bytes
+    vpshufb     xmm5, xmm5, [rsi + 24]              ; in their places
+    vporq       xmm6, xmm2, xmm5                    ; zero-padded
 .short_one_0_done:
-    vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm5, zmm6, 0x06              ; the text, behind lane 0
-    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm6, zmm2, 0x06              ; the text, behind lane 0
+    vpshufb     zmm2, zmm2, zmm0                    ; C
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_one_lane]
     vshufi64x2  zmm4, zmm4, zmm4, 0x00              ; the lengths in every lane
     vpandq      zmm4, zmm4, [rsi + rcx + 32]        ; in theirs
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; S, C_1 …, the lengths
-    vpclmulqdq  zmm3, zmm4, [rdx + 448], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 448], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; A1·B0
+    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; S, C_1 …, the lengths
+    vpclmulqdq  zmm2, zmm4, [rdx + 448], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm4, [rdx + 448], 0x10       ; A0·K1
+    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm11, zmm3, zmm7                   ; LO += it
-    vpxorq      zmm12, zmm6, zmm4                   ; HI += it
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm3, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1056]              ; k_10
-    vpxorq      zmm3, zmm3, zmm5                    ; k_Nr + text
-    vaesenclast zmm4, zmm2, zmm3                    ; other text
+    vpxorq      zmm11, zmm2, zmm5                   ; LO += it
+    vpxorq      zmm12, zmm3, zmm4                   ; HI += it
+    vpxorq      ymm2, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1_of_2]  ; IV || j, + k_0
+    vaesenc     ymm2, ymm2, [rdi + 960]             ; round 1
+    vaesenc     ymm2, ymm2, [rdi + 1024]            ; round 2
+    vaesenc     ymm2, ymm2, [rdi + 1088]            ; round 3
+    vaesenc     ymm2, ymm2, [rdi + 1152]            ; round 4
+    vaesenc     ymm2, ymm2, [rdi + 1216]            ; round 5
+    vaesenc     ymm2, ymm2, [rdi + 1280]            ; round 6
+    vaesenc     ymm2, ymm2, [rdi + 1344]            ; round 7
+    vaesenc     ymm2, ymm2, [rdi + 1408]            ; round 8
+    vaesenc     ymm2, ymm2, [rdi + 1472]            ; round 9
+    vpxorq      ymm3, ymm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm4, ymm2, ymm3                    ; other text
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm4, 0x06              ; E_K(J_0)
+    valignq     ymm2, ymm2, ymm4, 0x02              ; E_K(J_0)
     cmp         r13, 0x08
     jae         .short_one_written_0_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x04
     jb          .short_one_written_0_under_4
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
@@ -5976,55 +6705,47 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm3, xmm4, [rcx + r13 + 8]         ; the last bytes
     vpextrq     [r12 + r13 - 8], xmm3, 0x00         ; the last bytes
 .short_one_written_0_done:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_one:
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm4, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm5, [rdi + 368]                   ; S, lengths: H
+    vinserti64x2 ymm2, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm3, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm4, [rdi + 368]                   ; S, lengths: H
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: both
+    vmovdqu64   xmm4, [rdx + 448]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm5, [rdi + 816]                   ; S, lengths: H
     vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
-    vmovdqu64   xmm5, [rdx + 448]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm6, [rdi + 816]                   ; S, lengths: H
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm6, ymm3, ymm5, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm5, ymm3, ymm5, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm7, ymm3, ymm4, 0x01              ; S, lengths: A1·B0
-    vpclmulqdq  ymm3, ymm3, ymm4, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm6, ymm7                   ; S, lengths: LO += it
-    vpxorq      ymm12, ymm5, ymm3                   ; S, lengths: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0x71
-    jae         .short_from_113
-    cmp         r13, 0x40
-    jae         .short_from_64
+    vpclmulqdq  ymm5, ymm2, ymm4, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm4, ymm2, ymm4, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm6, ymm2, ymm3, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm5, ymm6                   ; S, lengths: LO += it
+    vpxorq      ymm12, ymm4, ymm2                   ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x81
+    jae         .short_from_129
+    cmp         r13, 0x41
+    jae         .short_from_65
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x31
     jae         .short_from_49
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r13
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    vmovdqu64   xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm4, [rdi + 912]               ; k_1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 928]               ; k_2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 944]               ; k_3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 960]               ; k_4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 976]               ; k_5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 992]               ; k_6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1008]              ; k_7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1024]              ; k_8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1040]              ; k_9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    vmovdqu64   xmm3, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2_1]  ; IV || j, + k_0
+    vaesenc     zmm2, zmm2, [rdi + 960]             ; round 1
+    vaesenc     zmm2, zmm2, [rdi + 1024]            ; round 2
+    vaesenc     zmm2, zmm2, [rdi + 1088]            ; round 3
+    vaesenc     zmm2, zmm2, [rdi + 1152]            ; round 4
+    vaesenc     zmm2, zmm2, [rdi + 1216]            ; round 5
+    vaesenc     zmm2, zmm2, [rdi + 1280]            ; round 6
+    vaesenc     zmm2, zmm2, [rdi + 1344]            ; round 7
+    vaesenc     zmm2, zmm2, [rdi + 1408]            ; round 8
+    vaesenc     zmm2, zmm2, [rdi + 1472]            ; round 9
+    vpxorq      zmm4, zmm3, [rdi + 1536]            ; k_Nr + text
     vaesenclast zmm7, zmm2, zmm4                    ; other text
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
@@ -6046,47 +6767,48 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vmovdqu64   [r12 + r13 - 16], xmm3              ; written
     jmp         .short_reduce
 .short_from_49:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x40
+    jae         .short_from_64
     lea         rcx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rcx, r13
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
-    vmovdqu64   xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 32], 0x02        ; and the third
+    vmovdqu64   xmm3, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
     vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
     vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
     vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
     vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
     vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
     vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
     vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
     vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm5                    ; E_K(J_0)
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm5, zmm5, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm5                    ; other text
+    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm6, zmm2, zmm5                    ; round 9
+    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vpxorq      zmm4, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm4                    ; other text
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 464], 0x00       ; A0·K0
     vpclmulqdq  zmm5, zmm3, [rdx + 464], 0x10       ; A0·K1
@@ -6104,46 +6826,41 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm3, xmm3, [rcx + r13 + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [r12 + r13 - 16], xmm3              ; written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_from_64:
-    cmp         r13, 0x41
-    jae         .short_from_65
     vmovdqu64   zmm3, [r9]                          ; whole blocks
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      xmm4, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
     vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
     vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
     vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
     vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
     vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
     vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
     vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
     vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm5                    ; E_K(J_0)
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm5, zmm5, zmm3                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vaesenc     xmm4, xmm4, xmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm6, zmm2, zmm5                    ; round 9
+    vaesenc     xmm2, xmm4, xmm5                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vpxorq      zmm4, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; other text
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm5, zmm3, [rdx + 464], 0x00       ; A0·K0
     vpclmulqdq  zmm6, zmm3, [rdx + 464], 0x10       ; A0·K1
@@ -6152,91 +6869,106 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
     vpternlogq  zmm12, zmm6, zmm3, 0x96             ; HI += it
     vmovdqu64   [r12], zmm4                         ; written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_from_65:
+    cmp         r13, 0x61
+    jae         .short_from_97
     lea         rcx, [r13 - 64]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rcx
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_given_65_longest
     cmp         rcx, 0x11
     jb          .short_given_65_under_17
-    vmovdqu64   xmm3, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_65_done
 .short_given_65_under_17:
-    vmovdqu64   xmm3, [r9 + rcx + 48]               ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rcx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_given_65_done
 .short_given_65_longest:
     vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_65_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm5, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm5                    ; round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vbroadcasti64x2 zmm5, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm5                    ; round 2
-    vaesenc     zmm2, zmm2, zmm5                    ; round 2
-    vbroadcasti64x2 zmm5, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm5                    ; round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; round 3
-    vbroadcasti64x2 zmm5, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm5                    ; round 4
-    vaesenc     zmm2, zmm2, zmm5                    ; round 4
-    vbroadcasti64x2 zmm5, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm5                    ; round 5
-    vaesenc     zmm2, zmm2, zmm5                    ; round 5
-    vbroadcasti64x2 zmm5, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm5                    ; round 6
-    vaesenc     zmm2, zmm2, zmm5                    ; round 6
-    vbroadcasti64x2 zmm5, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm5                    ; round 7
-    vaesenc     zmm2, zmm2, zmm5                    ; round 7
-    vbroadcasti64x2 zmm5, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm5                    ; round 8
-    vaesenc     zmm2, zmm2, zmm5                    ; round 8
-    vbroadcasti64x2 zmm5, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm5                    ; round 9
-    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      ymm4, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_of_2]  ; IV || j, + k_0
+    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm7, xmm6
+    vaesenc     zmm8, zmm2, zmm6                    ; round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; round 9
+    vaesenc     xmm2, xmm5, xmm7                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm5, [r9]                          ; text
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vpxorq      zmm6, zmm6, zmm5                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm6                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
-    vpshufb     zmm4, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm4                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpxorq      zmm6, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; other text
+    vmovdqu64   [r12], zmm6                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vpxorq      ymm5, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm4, ymm5                    ; other text
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_written_65_longest
     cmp         rcx, 0x11
     jb          .short_written_65_under_17
     vmovdqu64   [r12 + 64], xmm7                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rdx + rcx + 160]       ; in front
@@ -6254,6 +6986,71 @@ gcm128_avx512_k_clmul1_x20_short_open:
     jmp         .short_written_65_done
 .short_written_65_longest:
     vmovdqu64   [r12 + 64], ymm7                    ; written
+.short_written_65_done:
+    jmp         .short_reduce
+.short_from_97:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x71
+    jae         .short_from_113
+    lea         rcx, [r13 - 64]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rcx
+    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6_1]  ; IV || j, + k_0
+    vmovdqu64   zmm5, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vmovdqu64   zmm5, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vmovdqu64   zmm5, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vmovdqu64   zmm5, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vmovdqu64   zmm5, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vmovdqu64   zmm5, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vmovdqu64   zmm5, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vmovdqu64   zmm5, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vmovdqu64   zmm5, [rdi + 1472]                  ; k_9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vmovdqu64   zmm5, [r9]                          ; text
+    vpxorq      zmm6, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm6                    ; other text
+    vmovdqu64   [r12], zmm2                         ; written
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm2, 0x96             ; HI += it
+    vpxorq      zmm2, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm4, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu64   [r12 + 64], ymm7                    ; written
     vextracti64x2 xmm3, zmm7, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm7, 0x02
@@ -6262,85 +7059,76 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm3, xmm3, [rdx + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [r12 + rcx + 48], xmm3              ; written
-.short_written_65_done:
     jmp         .short_reduce
 .short_from_113:
-    cmp         r13, 0xb1
-    jae         .short_from_177
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0x81
-    jae         .short_from_129
     lea         rcx, [r13 - 64]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rcx
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .short_given_113_longest
-    vmovdqu64   ymm3, [r9 + 64]                     ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 96], 0x02        ; and the third
-    vmovdqu64   xmm4, [r9 + rcx + 48]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+    vmovdqu64   ymm2, [r9 + 64]                     ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 96], 0x02        ; and the third
+    vmovdqu64   xmm3, [r9 + rcx + 48]               ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_113_done
 .short_given_113_longest:
     vmovdqu64   zmm3, [r9 + 64]                     ; whole blocks
 .short_given_113_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      xmm5, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
     vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
     vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
     vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
     vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
     vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
     vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
     vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
     vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1040]              ; k_9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm7, zmm2, zmm6                    ; round 9
     vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm6                    ; E_K(J_0)
-    vmovdqu64   zmm6, [r9]                          ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm7, zmm6                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
+    vaesenc     xmm2, xmm5, xmm6                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm5, [r9]                          ; text
+    vpxorq      zmm6, zmm5, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; other text
+    vmovdqu64   [r12], zmm6                         ; written
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm5, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm5, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm5, zmm4                    ; other text
+    vpternlogq  zmm12, zmm7, zmm5, 0x96             ; HI += it
+    vpxorq      zmm5, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm4, zmm5                    ; other text
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 528], 0x00       ; A0·K0
     vpclmulqdq  zmm5, zmm3, [rdx + 528], 0x10       ; A0·K1
@@ -6366,112 +7154,127 @@ gcm128_avx512_k_clmul1_x20_short_open:
 .short_written_113_done:
     jmp         .short_reduce
 .short_from_129:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0xc1
+    jae         .short_from_193
+    cmp         r13, 0xa1
+    jae         .short_from_161
     lea         rcx, [r13 - 128]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rcx
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_given_129_longest
     cmp         rcx, 0x11
     jb          .short_given_129_under_17
-    vmovdqu64   xmm3, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_129_done
 .short_given_129_under_17:
-    vmovdqu64   xmm3, [r9 + rcx + 112]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rcx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_129_done
 .short_given_129_longest:
     vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_129_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vaesenc     zmm2, zmm2, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vaesenc     zmm2, zmm2, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vaesenc     zmm2, zmm2, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vaesenc     zmm2, zmm2, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vaesenc     zmm2, zmm2, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vaesenc     zmm2, zmm2, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      ymm5, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_of_2]  ; IV || j, + k_0
+    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     ymm5, ymm5, ymm7                    ; round 1
+    vaesenc     xmm6, xmm6, xmm8                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     ymm5, ymm5, ymm7                    ; round 2
+    vaesenc     xmm6, xmm6, xmm8                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     ymm5, ymm5, ymm7                    ; round 3
+    vaesenc     xmm6, xmm6, xmm8                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     ymm5, ymm5, ymm7                    ; round 4
+    vaesenc     xmm6, xmm6, xmm8                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     ymm5, ymm5, ymm7                    ; round 5
+    vaesenc     xmm6, xmm6, xmm8                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     ymm5, ymm5, ymm7                    ; round 6
+    vaesenc     xmm6, xmm6, xmm8                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     ymm5, ymm5, ymm7                    ; round 7
+    vaesenc     xmm6, xmm6, xmm8                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     ymm5, ymm5, ymm7                    ; round 8
+    vaesenc     xmm6, xmm6, xmm8                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm8, xmm7
+    vaesenc     zmm9, zmm2, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     ymm5, ymm5, ymm7                    ; round 9
+    vaesenc     xmm2, xmm6, xmm8                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm6, [r9]                          ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm7, zmm6                    ; k_Nr + text
+    vpxorq      zmm7, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; other text
+    vmovdqu64   [r12], zmm7                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm7, zmm6, [rdi + 1536]            ; k_Nr + text
     vaesenclast zmm4, zmm4, zmm7                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
+    vmovdqu64   [r12 + 64], zmm4                    ; written
     vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
+    vpclmulqdq  zmm6, zmm4, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
     vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm6, [rdi + 1056]              ; k_10
-    vpxorq      zmm6, zmm6, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; other text
-    vmovdqu64   [r12 + 64], zmm5                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm4                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpxorq      ymm4, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm5, ymm4                    ; other text
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_written_129_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .short_written_129_under_17
     vmovdqu64   [r12 + 128], xmm7                   ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rdx + rcx + 160]       ; in front
@@ -6489,6 +7292,92 @@ gcm128_avx512_k_clmul1_x20_short_open:
     jmp         .short_written_129_done
 .short_written_129_longest:
     vmovdqu64   [r12 + 128], ymm7                   ; written
+.short_written_129_done:
+    jmp         .short_reduce
+.short_from_161:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0xb1
+    jae         .short_from_177
+    lea         rcx, [r13 - 128]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rcx
+    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10_1]  ; IV || j, + k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vmovdqu64   zmm6, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vmovdqu64   zmm6, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vmovdqu64   zmm6, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vmovdqu64   zmm6, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vmovdqu64   zmm6, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vmovdqu64   zmm6, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vmovdqu64   zmm6, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vmovdqu64   zmm6, [rdi + 1472]                  ; k_9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm7, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm7                    ; other text
+    vmovdqu64   [r12], zmm2                         ; written
+    vpshufb     zmm2, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm2, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 64]                     ; text
+    vpxorq      zmm6, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm2, 0x96             ; HI += it
+    vpxorq      zmm2, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm5, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu64   [r12 + 128], ymm7                   ; written
     vextracti64x2 xmm3, zmm7, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm7, 0x02
@@ -6497,105 +7386,97 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm3, xmm3, [rdx + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [r12 + rcx + 112], xmm3             ; written
-.short_written_129_done:
     jmp         .short_reduce
 .short_from_177:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0xc1
-    jae         .short_from_193
     lea         rcx, [r13 - 128]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rcx
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .short_given_177_longest
-    vmovdqu64   ymm3, [r9 + 128]                    ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 160], 0x02       ; and the third
-    vmovdqu64   xmm4, [r9 + rcx + 112]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+    vmovdqu64   ymm2, [r9 + 128]                    ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 160], 0x02       ; and the third
+    vmovdqu64   xmm3, [r9 + rcx + 112]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_177_done
 .short_given_177_longest:
     vmovdqu64   zmm3, [r9 + 128]                    ; whole blocks
 .short_given_177_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm7, [rdi + 912]               ; k_1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      xmm6, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
     vaesenc     zmm4, zmm4, zmm7                    ; round 1
     vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
+    vaesenc     xmm6, xmm6, xmm7                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
     vaesenc     zmm4, zmm4, zmm7                    ; round 2
     vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 944]               ; k_3
+    vaesenc     xmm6, xmm6, xmm7                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
     vaesenc     zmm4, zmm4, zmm7                    ; round 3
     vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 960]               ; k_4
+    vaesenc     xmm6, xmm6, xmm7                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
     vaesenc     zmm4, zmm4, zmm7                    ; round 4
     vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
+    vaesenc     xmm6, xmm6, xmm7                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
     vaesenc     zmm4, zmm4, zmm7                    ; round 5
     vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 992]               ; k_6
+    vaesenc     xmm6, xmm6, xmm7                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
     vaesenc     zmm4, zmm4, zmm7                    ; round 6
     vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1008]              ; k_7
+    vaesenc     xmm6, xmm6, xmm7                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
     vaesenc     zmm4, zmm4, zmm7                    ; round 7
     vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1024]              ; k_8
+    vaesenc     xmm6, xmm6, xmm7                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
     vaesenc     zmm4, zmm4, zmm7                    ; round 8
     vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1040]              ; k_9
+    vaesenc     xmm6, xmm6, xmm7                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vaesenc     zmm8, zmm2, zmm7                    ; round 9
     vaesenc     zmm4, zmm4, zmm7                    ; round 9
     vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm7                    ; E_K(J_0)
-    vmovdqu64   zmm7, [r9]                          ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm8, zmm8, zmm7                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
+    vaesenc     xmm2, xmm6, xmm7                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm6, [r9]                          ; text
+    vpxorq      zmm7, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; other text
+    vmovdqu64   [r12], zmm7                         ; written
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm6, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm7, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; other text
-    vmovdqu64   [r12 + 64], zmm5                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 528], 0x00       ; A0·K0
+    vpternlogq  zmm12, zmm8, zmm6, 0x96             ; HI += it
+    vmovdqu64   zmm6, [r9 + 64]                     ; text
+    vpxorq      zmm7, zmm6, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 528], 0x00       ; A0·K0
     vpclmulqdq  zmm7, zmm4, [rdx + 528], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm4, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
     vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm6, zmm4                    ; other text
+    vpxorq      zmm4, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm5, zmm4                    ; other text
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 592], 0x00       ; A0·K0
     vpclmulqdq  zmm5, zmm3, [rdx + 592], 0x10       ; A0·K1
@@ -6621,138 +7502,148 @@ gcm128_avx512_k_clmul1_x20_short_open:
 .short_written_177_done:
     jmp         .short_reduce
 .short_from_193:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0xf1
-    jae         .short_from_241
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0xe1
+    jae         .short_from_225
     lea         rcx, [r13 - 192]
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rsi, rcx
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_given_193_longest
     cmp         rcx, 0x11
     jb          .short_given_193_under_17
-    vmovdqu64   xmm3, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    vmovdqu64   xmm2, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm2, xmm3, 0x01             ; with them
     jmp         .short_given_193_done
 .short_given_193_under_17:
-    vmovdqu64   xmm3, [r9 + rcx + 176]              ; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rsi + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm2, [r9 + rcx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm2, [rsi + 32]              ; those of the last block, zero-padded
     jmp         .short_given_193_done
 .short_given_193_longest:
     vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
-    vmovdqu64   xmm4, [r9 + rcx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
 .short_given_193_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm7, [rdi + 912]               ; k_1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 944]               ; k_3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 960]               ; k_4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 976]               ; k_5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 992]               ; k_6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1008]              ; k_7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1024]              ; k_8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1040]              ; k_9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      ymm6, ymm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_of_2]  ; IV || j, + k_0
+    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 1
+    vaesenc     zmm4, zmm4, zmm8                    ; round 1
+    vaesenc     zmm5, zmm5, zmm8                    ; round 1
+    vaesenc     ymm6, ymm6, ymm8                    ; round 1
+    vaesenc     xmm7, xmm7, xmm9                    ; round 1
+    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 2
+    vaesenc     zmm4, zmm4, zmm8                    ; round 2
+    vaesenc     zmm5, zmm5, zmm8                    ; round 2
+    vaesenc     ymm6, ymm6, ymm8                    ; round 2
+    vaesenc     xmm7, xmm7, xmm9                    ; round 2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; round 3
+    vaesenc     ymm6, ymm6, ymm8                    ; round 3
+    vaesenc     xmm7, xmm7, xmm9                    ; round 3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; round 4
+    vaesenc     ymm6, ymm6, ymm8                    ; round 4
+    vaesenc     xmm7, xmm7, xmm9                    ; round 4
+    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; round 5
+    vaesenc     zmm5, zmm5, zmm8                    ; round 5
+    vaesenc     ymm6, ymm6, ymm8                    ; round 5
+    vaesenc     xmm7, xmm7, xmm9                    ; round 5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 6
+    vaesenc     zmm4, zmm4, zmm8                    ; round 6
+    vaesenc     zmm5, zmm5, zmm8                    ; round 6
+    vaesenc     ymm6, ymm6, ymm8                    ; round 6
+    vaesenc     xmm7, xmm7, xmm9                    ; round 6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 7
+    vaesenc     zmm4, zmm4, zmm8                    ; round 7
+    vaesenc     zmm5, zmm5, zmm8                    ; round 7
+    vaesenc     ymm6, ymm6, ymm8                    ; round 7
+    vaesenc     xmm7, xmm7, xmm9                    ; round 7
+    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 8
+    vaesenc     zmm4, zmm4, zmm8                    ; round 8
+    vaesenc     zmm5, zmm5, zmm8                    ; round 8
+    vaesenc     ymm6, ymm6, ymm8                    ; round 8
+    vaesenc     xmm7, xmm7, xmm9                    ; round 8
+    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
+    vmovdqa64   xmm9, xmm8
+    vaesenc     zmm10, zmm2, zmm8                   ; round 9
+    vaesenc     zmm4, zmm4, zmm8                    ; round 9
+    vaesenc     zmm5, zmm5, zmm8                    ; round 9
+    vaesenc     ymm6, ymm6, ymm8                    ; round 9
+    vaesenc     xmm2, xmm7, xmm9                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
     vmovdqu64   zmm7, [r9]                          ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm8, zmm8, zmm7                    ; k_Nr + text
+    vpxorq      zmm8, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm8, zmm10, zmm8                   ; other text
+    vmovdqu64   [r12], zmm8                         ; written
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm7, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm7, [rdx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
+    vmovdqu64   zmm7, [r9 + 64]                     ; text
+    vpxorq      zmm8, zmm7, [rdi + 1536]            ; k_Nr + text
     vaesenclast zmm4, zmm4, zmm8                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
+    vmovdqu64   [r12 + 64], zmm4                    ; written
     vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm4, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
+    vpclmulqdq  zmm7, zmm4, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
     vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm7, [rdi + 1056]              ; k_10
-    vpxorq      zmm7, zmm7, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; other text
-    vmovdqu64   [r12 + 64], zmm5                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 528], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdx + 528], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
     vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm5, zmm5, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; other text
+    vpxorq      zmm7, zmm4, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm5, zmm5, zmm7                    ; other text
     vmovdqu64   [r12 + 128], zmm5                   ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm4, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm2, zmm4                    ; other text
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm6, zmm3, [rdx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      ymm4, ymm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast ymm7, ymm6, ymm4                    ; other text
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpclmulqdq  ymm4, ymm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
-    cmp         rcx, 0x21
+    cmp         rcx, 0x20
     jae         .short_written_193_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .short_written_193_under_17
     vmovdqu64   [r12 + 192], xmm7                   ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm7, 0x01
+    vextracti64x2 xmm3, ymm7, 0x01
     vpxorq      xmm3, xmm3, xmm7                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm7, [rdx + rcx + 160]       ; in front
@@ -6770,6 +7661,112 @@ gcm128_avx512_k_clmul1_x20_short_open:
     jmp         .short_written_193_done
 .short_written_193_longest:
     vmovdqu64   [r12 + 192], ymm7                   ; written
+.short_written_193_done:
+    jmp         .short_reduce
+.short_from_225:
+    cmp         r13, 0xf1
+    jae         .short_from_241
+    lea         rcx, [r13 - 192]
+    lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
+    sub         rsi, rcx
+    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
+    vmovdqu64   xmm3, [r9 + rcx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x02             ; with them
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14_1]  ; IV || j, + k_0
+    vmovdqu64   zmm7, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vmovdqu64   zmm7, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vmovdqu64   zmm7, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vmovdqu64   zmm7, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vmovdqu64   zmm7, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vmovdqu64   zmm7, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vmovdqu64   zmm7, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vmovdqu64   zmm7, [rdi + 1472]                  ; k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm8, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; other text
+    vmovdqu64   [r12], zmm2                         ; written
+    vpshufb     zmm2, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm2, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm2, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm2, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 64]                     ; text
+    vpxorq      zmm7, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rdx + 528], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm2, [rdx + 528], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 128]                    ; text
+    vpxorq      zmm4, zmm2, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
+    vmovdqu64   [r12 + 128], zmm4                   ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm2, 0x96             ; HI += it
+    vpxorq      zmm2, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm2                    ; other text
+    vpxorq      xmm2, xmm2, xmm2
+    valignq     zmm2, zmm2, zmm7, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu64   [r12 + 192], ymm7                   ; written
     vextracti64x2 xmm3, zmm7, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm7, 0x02
@@ -6778,7 +7775,6 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpshufb     xmm3, xmm3, [rdx + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [r12 + rcx + 176], xmm3             ; written
-.short_written_193_done:
     jmp         .short_reduce
 .short_from_241:
     lea         rcx, [r13 - 192]
@@ -6786,115 +7782,110 @@ gcm128_avx512_k_clmul1_x20_short_open:
     sub         rsi, rcx
     cmp         rcx, 0x40
     jae         .short_given_241_longest
-    vmovdqu64   ymm3, [r9 + 192]                    ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 224], 0x02       ; and the third
-    vmovdqu64   xmm4, [r9 + rcx + 176]              ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+    vmovdqu64   ymm2, [r9 + 192]                    ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 224], 0x02       ; and the third
+    vmovdqu64   xmm3, [r9 + rcx + 176]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rsi + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm2, xmm3, 0x03             ; with them
     jmp         .short_given_241_done
 .short_given_241_longest:
     vmovdqu64   zmm3, [r9 + 192]                    ; whole blocks
 .short_given_241_done:
-    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
-    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
-    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
-    vpxorq      zmm7, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
-    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1]  ; IV || j, + k_0
-    vbroadcasti64x2 zmm8, [rdi + 912]               ; k_1
+    vpxorq      zmm2, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      xmm7, xmm7, [rel gcm128_avx512_k_clmul1_x20_short_numbers_1_1_of_1]  ; IV || j, + k_0
+    vmovdqu64   zmm8, [rdi + 960]                   ; k_1
+    vaesenc     zmm2, zmm2, zmm8                    ; round 1
     vaesenc     zmm4, zmm4, zmm8                    ; round 1
     vaesenc     zmm5, zmm5, zmm8                    ; round 1
     vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     zmm7, zmm7, zmm8                    ; round 1
-    vaesenc     zmm2, zmm2, zmm8                    ; round 1
-    vbroadcasti64x2 zmm8, [rdi + 928]               ; k_2
+    vaesenc     xmm7, xmm7, xmm8                    ; round 1
+    vmovdqu64   zmm8, [rdi + 1024]                  ; k_2
+    vaesenc     zmm2, zmm2, zmm8                    ; round 2
     vaesenc     zmm4, zmm4, zmm8                    ; round 2
     vaesenc     zmm5, zmm5, zmm8                    ; round 2
     vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     zmm7, zmm7, zmm8                    ; round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; round 2
-    vbroadcasti64x2 zmm8, [rdi + 944]               ; k_3
+    vaesenc     xmm7, xmm7, xmm8                    ; round 2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vaesenc     zmm2, zmm2, zmm8                    ; round 3
     vaesenc     zmm4, zmm4, zmm8                    ; round 3
     vaesenc     zmm5, zmm5, zmm8                    ; round 3
     vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     zmm7, zmm7, zmm8                    ; round 3
-    vaesenc     zmm2, zmm2, zmm8                    ; round 3
-    vbroadcasti64x2 zmm8, [rdi + 960]               ; k_4
+    vaesenc     xmm7, xmm7, xmm8                    ; round 3
+    vmovdqu64   zmm8, [rdi + 1152]                  ; k_4
+    vaesenc     zmm2, zmm2, zmm8                    ; round 4
     vaesenc     zmm4, zmm4, zmm8                    ; round 4
     vaesenc     zmm5, zmm5, zmm8                    ; round 4
     vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     zmm7, zmm7, zmm8                    ; round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
-    vbroadcasti64x2 zmm8, [rdi + 976]               ; k_5
+    vaesenc     xmm7, xmm7, xmm8                    ; round 4
+    vmovdqu64   zmm8, [rdi + 1216]                  ; k_5
+    vaesenc     zmm2, zmm2, zmm8                    ; round 5
     vaesenc     zmm4, zmm4, zmm8                    ; round 5
     vaesenc     zmm5, zmm5, zmm8                    ; round 5
     vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     zmm7, zmm7, zmm8                    ; round 5
-    vaesenc     zmm2, zmm2, zmm8                    ; round 5
-    vbroadcasti64x2 zmm8, [rdi + 992]               ; k_6
+    vaesenc     xmm7, xmm7, xmm8                    ; round 5
+    vmovdqu64   zmm8, [rdi + 1280]                  ; k_6
+    vaesenc     zmm2, zmm2, zmm8                    ; round 6
     vaesenc     zmm4, zmm4, zmm8                    ; round 6
     vaesenc     zmm5, zmm5, zmm8                    ; round 6
     vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     zmm7, zmm7, zmm8                    ; round 6
-    vaesenc     zmm2, zmm2, zmm8                    ; round 6
-    vbroadcasti64x2 zmm8, [rdi + 1008]              ; k_7
+    vaesenc     xmm7, xmm7, xmm8                    ; round 6
+    vmovdqu64   zmm8, [rdi + 1344]                  ; k_7
+    vaesenc     zmm2, zmm2, zmm8                    ; round 7
     vaesenc     zmm4, zmm4, zmm8                    ; round 7
     vaesenc     zmm5, zmm5, zmm8                    ; round 7
     vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     zmm7, zmm7, zmm8                    ; round 7
-    vaesenc     zmm2, zmm2, zmm8                    ; round 7
-    vbroadcasti64x2 zmm8, [rdi + 1024]              ; k_8
+    vaesenc     xmm7, xmm7, xmm8                    ; round 7
+    vmovdqu64   zmm8, [rdi + 1408]                  ; k_8
+    vaesenc     zmm2, zmm2, zmm8                    ; round 8
     vaesenc     zmm4, zmm4, zmm8                    ; round 8
     vaesenc     zmm5, zmm5, zmm8                    ; round 8
     vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     zmm7, zmm7, zmm8                    ; round 8
-    vaesenc     zmm2, zmm2, zmm8                    ; round 8
-    vbroadcasti64x2 zmm8, [rdi + 1040]              ; k_9
+    vaesenc     xmm7, xmm7, xmm8                    ; round 8
+    vmovdqu64   zmm8, [rdi + 1472]                  ; k_9
+    vaesenc     zmm9, zmm2, zmm8                    ; round 9
     vaesenc     zmm4, zmm4, zmm8                    ; round 9
     vaesenc     zmm5, zmm5, zmm8                    ; round 9
     vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     zmm7, zmm7, zmm8                    ; round 9
-    vaesenc     zmm2, zmm2, zmm8                    ; round 9
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vaesenclast zmm2, zmm2, zmm8                    ; E_K(J_0)
-    vmovdqu64   zmm8, [r9]                          ; text
-    vbroadcasti64x2 zmm9, [rdi + 1056]              ; k_10
-    vpxorq      zmm9, zmm9, zmm8                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm9                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [rdx + 464], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm4, [rdx + 464], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm4, [rdx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdx + 16], 0x11        ; A1·B1
+    vaesenc     xmm2, xmm7, xmm8                    ; round 9
+    vaesenclast xmm2, xmm2, [rdi + 1536]            ; E_K(J_0)
+    vmovdqu64   zmm7, [r9]                          ; text
+    vpxorq      zmm8, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; other text
+    vmovdqu64   [r12], zmm8                         ; written
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm7, [rdx + 464], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm7, [rdx + 464], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm7, [rdx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm4, 0x96             ; HI += it
-    vmovdqu64   zmm4, [r9 + 64]                     ; text
-    vbroadcasti64x2 zmm8, [rdi + 1056]              ; k_10
-    vpxorq      zmm8, zmm8, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; other text
-    vmovdqu64   [r12 + 64], zmm5                    ; written
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 528], 0x00       ; A0·K0
+    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; HI += it
+    vmovdqu64   zmm7, [r9 + 64]                     ; text
+    vpxorq      zmm8, zmm7, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 528], 0x00       ; A0·K0
     vpclmulqdq  zmm8, zmm4, [rdx + 528], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm4, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
     vpternlogq  zmm12, zmm8, zmm4, 0x96             ; HI += it
     vmovdqu64   zmm4, [r9 + 128]                    ; text
-    vbroadcasti64x2 zmm5, [rdi + 1056]              ; k_10
-    vpxorq      zmm5, zmm5, zmm4                    ; k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; other text
+    vpxorq      zmm7, zmm4, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm5, zmm5, zmm7                    ; other text
     vmovdqu64   [r12 + 128], zmm5                   ; written
     vpshufb     zmm4, zmm4, zmm0                    ; C
     vpclmulqdq  zmm5, zmm4, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdx + 592], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm4, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm5, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm6, zmm4, 0x96             ; HI += it
-    vbroadcasti64x2 zmm4, [rdi + 1056]              ; k_10
-    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
-    vaesenclast zmm7, zmm7, zmm4                    ; other text
+    vpternlogq  zmm12, zmm7, zmm4, 0x96             ; HI += it
+    vpxorq      zmm4, zmm3, [rdi + 1536]            ; k_Nr + text
+    vaesenclast zmm7, zmm6, zmm4                    ; other text
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
     vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
@@ -6902,6 +7893,7 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpclmulqdq  zmm3, zmm3, [rdx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm4, zmm6, 0x96             ; LO += it
     vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .short_written_241_longest
     vextracti64x2 xmm3, zmm7, 0x02
@@ -7024,15 +8016,12 @@ gcm128_avx512_k_clmul1_x20_short_open:
     cmp         r8, 0x11
     jae         .iv_more
     vpxorq      xmm3, xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .iv_text
     lea         rdx, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
     sub         rdx, r8
     cmp         r8, 0x10
     jae         .iv_padded_longest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .iv_padded_under_8
     vmovq       xmm3, [rcx]                         ; the first bytes
@@ -7041,7 +8030,6 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vporq       xmm3, xmm3, xmm5                    ; zero-padded
     jmp         .iv_padded_done
 .iv_padded_under_8:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
     jb          .iv_padded_under_4
     vmovd       xmm3, [rcx]                         ; the first bytes
@@ -7081,12 +8069,10 @@ gcm128_avx512_k_clmul1_x20_short_open:
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 320
     jb          .iv_aad_tail
 .iv_aad_groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .iv_aad_group:
     vmovdqu64   zmm5, [rcx + 128]                   ; C3·H^3: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C3·H^3: C
@@ -7268,17 +8254,17 @@ gcm128_avx512_k_clmul1_x20_short_open:
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rbx, r13
     mov         r11, r12
-    vbroadcasti64x2 zmm5, [rdi + 896]               ; k_0
-    vbroadcasti64x2 zmm6, [rdi + 912]               ; k_1
-    vbroadcasti64x2 zmm7, [rdi + 928]               ; k_2
-    vbroadcasti64x2 zmm8, [rdi + 944]               ; k_3
-    vbroadcasti64x2 zmm9, [rdi + 960]               ; k_4
-    vbroadcasti64x2 zmm10, [rdi + 976]              ; k_5
-    vbroadcasti64x2 zmm11, [rdi + 992]              ; k_6
-    vbroadcasti64x2 zmm12, [rdi + 1008]             ; k_7
-    vbroadcasti64x2 zmm13, [rdi + 1024]             ; k_8
-    vbroadcasti64x2 zmm14, [rdi + 1040]             ; k_9
-    vbroadcasti64x2 zmm15, [rdi + 1056]             ; k_10
+    vmovdqu64   zmm5, [rdi + 896]                   ; k_0
+    vmovdqu64   zmm6, [rdi + 960]                   ; k_1
+    vmovdqu64   zmm7, [rdi + 1024]                  ; k_2
+    vmovdqu64   zmm8, [rdi + 1088]                  ; k_3
+    vmovdqu64   zmm9, [rdi + 1152]                  ; k_4
+    vmovdqu64   zmm10, [rdi + 1216]                 ; k_5
+    vmovdqu64   zmm11, [rdi + 1280]                 ; k_6
+    vmovdqu64   zmm12, [rdi + 1344]                 ; k_7
+    vmovdqu64   zmm13, [rdi + 1408]                 ; k_8
+    vmovdqu64   zmm14, [rdi + 1472]                 ; k_9
+    vmovdqu64   zmm15, [rdi + 1536]                 ; k_10
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 321

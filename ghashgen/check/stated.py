@@ -87,11 +87,7 @@ def stated(statement: object, obj: Path) -> Stated:
         round_keys=statement.round_keys if isinstance(statement, GcmSpec) else {},
         exported={
             ours[f.operation].name: Exported(
-                ours[f.operation],
-                f.symbol,
-                f.parameters,
-                f.length_unit,
-                f.length_multiple,
+                ours[f.operation], f.symbol, f.parameters, f.length_unit, f.length_multiple
             )
             for f in statement.functions
         },

@@ -27,26 +27,14 @@ SEARCH = "verify/search"
 """Proposes certificates. Nothing rests on it, nor on what it alone imports: the rules decide."""
 
 AES = (
-    "algebra/field/aes_round.py",
-    "verify/core/opaque.py",
-    "verify/core/words.py",
-    "verify/meaning/aes.py",
-    "verify/meaning/answer.py",
-    "verify/meaning/cipher.py",
-    "verify/meaning/counters.py",
-    "verify/meaning/initial.py",
-    "verify/meaning/lengths.py",
-    "verify/meaning/records.py",
-    "verify/meaning/status.py",
-    "verify/meaning/stream.py",
-    "verify/meaning/tag.py",
-    "verify/meaning/text.py",
-    "verify/statements/aes.py",
-    "verify/statements/ctr.py",
-    "verify/statements/gcm.py",
-    "verify/statements/given.py",
+    "algebra/field/aes_round.py", "verify/core/opaque.py", "verify/core/words.py",
+    "verify/meaning/aes.py", "verify/meaning/answer.py", "verify/meaning/cipher.py",
+    "verify/meaning/counters.py", "verify/meaning/initial.py", "verify/meaning/lengths.py",
+    "verify/meaning/records.py", "verify/meaning/status.py", "verify/meaning/stream.py",
+    "verify/meaning/tag.py", "verify/meaning/text.py", "verify/statements/aes.py",
+    "verify/statements/ctr.py", "verify/statements/gcm.py", "verify/statements/given.py",
     "verify/x86_64/rows/aes.py",
-)
+)  # fmt: skip
 """Loaded only for AES-CTR and AES-GCM: no operation of a hash function is in these."""
 
 PARTS = {

@@ -28,13 +28,9 @@ from ghashgen.verify.theorems import FunctionProof
 PACKAGE = Path(__file__).parent.parent
 
 FILES = (
-    "__init__.py",
-    "algebra/__init__.py",
-    "check/proofs.py",
-    "check/verdicts.py",
-    "support/__init__.py",
-    "support/errors.py",
-)
+    "__init__.py", "algebra/__init__.py", "check/proofs.py", "check/verdicts.py",
+    "support/__init__.py", "support/errors.py",
+)  # fmt: skip
 """Files that a verdict rests on besides the folders: the prover's other imports, and what makes and
 keeps verdicts.
 """

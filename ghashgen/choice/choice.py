@@ -146,11 +146,7 @@ class Chooser:
         return self._made[key]
 
     def _classes(
-        self,
-        able: Sequence[Candidate],
-        near: Sequence[Record],
-        own: Sequence[Record],
-        use: Use,
+        self, able: Sequence[Candidate], near: Sequence[Record], own: Sequence[Record], use: Use
     ) -> tuple[Pick, ...]:
         classes = use.classes
         order = [(r, False) for r in own] + [(r, True) for r in own]

@@ -279,12 +279,7 @@ def _slug(pick: Pick) -> str:
 
 
 def _advice(
-    pick: Pick,
-    above: int,
-    last: int | None,
-    here: Machine,
-    use: Use,
-    size: int | None,
+    pick: Pick, above: int, last: int | None, here: Machine, use: Use, size: int | None
 ) -> Advice:
     found = pick.scores
     if found is None:

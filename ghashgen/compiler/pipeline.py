@@ -248,11 +248,6 @@ def compile_kernel(
     return compile_programs(programs, kernel, abi, table_align, measure, passes, entering=entering)
 
 
-def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
-    """Compile one abstract program without placing it."""
-    return compile_programs({program.name: program}, kernel, abi)[program.name]
-
-
 def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in rows of the kernel's ISA, in the written order."""
     passes = [step for step in PASSES if step.name in ("fuse", "weave", "hoist", "select")]

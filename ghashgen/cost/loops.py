@@ -107,8 +107,7 @@ def largest(bodies: Sequence[Body], what: str) -> Body:
     )
     if best is None or not best.products:
         raise GhashgenError(
-            f"{what} has no loop with a carry-less product",
-            "name the function that holds the loop",
+            f"{what} has no loop with a carry-less product", "name the function that holds the loop"
         )
     return best
 

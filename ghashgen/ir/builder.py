@@ -225,10 +225,11 @@ class Builder:
         return self._constant(name, constant_bytes(value) * self._widest)
 
     def const_lanes(self, values: Sequence[int], name: str) -> Value:
-        """Return the place of a constant with a value for each lane of the widest registers."""
-        if len(values) != self._widest:
+        """Return the place of a constant of the widest registers; lanes without a value are 0."""
+        free = self._widest - len(values)
+        if free < 0:
             raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
-        return self._constant(name, b"".join(map(constant_bytes, values)))
+        return self._constant(name, b"".join(map(constant_bytes, (*values, *[0] * free))))
 
     def const_bytes(self, data: bytes, name: str) -> Mem:
         """Return the place of constant bytes, which code may read in parts."""
@@ -315,11 +316,11 @@ class Builder:
         self._record("copy", (out, a), LANE_BITS * lanes, "")
         return out
 
-    def lane(self, a: VReg, lane: int, note: str = "") -> VReg:
+    def lane(self, a: VReg, lane: int) -> VReg:
         """Record a lane alone."""
         if lane == 0:
             return self.first_lane(a)
-        return self._vec("take_lane", a, lane, note=note, lanes=1)
+        return self._vec("take_lane", a, lane, lanes=1)
 
     def add_halves(self, a: VReg, note: str = "") -> VReg:
         """Record the sum of the lower and the upper half of a register's lanes."""
@@ -342,9 +343,9 @@ class Builder:
         """Record lane l + `lanes` in lane l, zeros at the top."""
         return self._vec("lanes_down", a, 2 * lanes, note=note)
 
-    def lanes_joined(self, a: VReg, above: VReg, lanes: int, note: str = "") -> VReg:
+    def lanes_joined(self, a: VReg, above: VReg, lanes: int) -> VReg:
         """Record lane l + `lanes` in lane l; lanes of `above` follow those of `a`."""
-        return self._vec("lanes_joined", a, above, 2 * lanes, note=note)
+        return self._vec("lanes_joined", a, above, 2 * lanes)
 
     def lanes_up(self, a: VReg, lanes: int, note: str = "") -> VReg:
         """Record lane l - `lanes` in lane l, zeros at the bottom."""
@@ -358,13 +359,13 @@ class Builder:
         """Record a 16-byte store."""
         self.emit("store", memory, value, note=note)
 
-    def from_gpr(self, value: VReg, note: str = "") -> VReg:
+    def from_gpr(self, value: VReg) -> VReg:
         """Record a move from a general register."""
-        return self._vec("from_gpr", value, note=note)
+        return self._vec("from_gpr", value)
 
-    def to_gpr(self, value: VReg, note: str = "") -> VReg:
+    def to_gpr(self, value: VReg) -> VReg:
         """Record a move of the low half to a general register."""
-        return self.gpr("to_gpr", value, note=note)
+        return self.gpr("to_gpr", value)
 
     def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
         """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""

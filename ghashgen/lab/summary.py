@@ -227,11 +227,7 @@ def blocks(summary: Summary) -> dict[str, str]:
             (shelf.isa for shelf in summary.shelves),
         ),
     )
-    short = [
-        "\n".join(claims),
-        table(measured),
-        goals_note(messages, summary.goals),
-    ]
+    short = ["\n".join(claims), table(measured), goals_note(messages, summary.goals)]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),

@@ -15,17 +15,9 @@ from ghashgen.support.paths import project_root
 PACKAGE = Path(__file__).parent.parent
 
 ROOMS = (
-    "support",
-    "algebra",
-    "ir",
-    "arch",
-    "kernels",
-    "cost",
-    "compiler",
-    "records",
-    "choice",
+    "support", "algebra", "ir", "arch", "kernels", "cost", "compiler", "records", "choice",
     "output",
-)
+)  # fmt: skip
 """The packages that an emitted file may depend on: `output` and those below it."""
 
 LICENCE = "LICENSE"

@@ -42,8 +42,7 @@ def render_threads(
     able = {entry.family for entry in entries if "combine" in entry.symbols}
     if not able:
         raise GhashgenError(
-            "no kernel here can join pieces of a message",
-            "add --segments, or leave out --threads",
+            "no kernel here can join pieces of a message", "add --segments, or leave out --threads"
         )
     group = group_of(int(e.axes["blocks"]) for e in entries if e.family in able)
     parts = brought("dispatcher")
@@ -58,12 +57,7 @@ def render_threads(
 
 
 def rendered(
-    library: str,
-    group: int,
-    *,
-    dispatched: bool,
-    gcm: bool = False,
-    gcm_dispatched: bool = False,
+    library: str, group: int, *, dispatched: bool, gcm: bool = False, gcm_dispatched: bool = False
 ) -> dict[str, str]:
     """Return the pool's files, text by name, for pieces that are multiples of `group` blocks.
 

@@ -77,10 +77,7 @@ def read(folder: Path) -> Record | None:
     files = {m[2]: m[1] for m in map(_HASH.fullmatch, body.splitlines()) if m}
     missing = {"version", "sources", "prover", "host", "options"} - said.keys()
     if not mark or missing or not all(map(_is_below, files)):
-        raise GhashgenError(
-            f"{path} is not a record of vendored files",
-            _RESTORE,
-        )
+        raise GhashgenError(f"{path} is not a record of vendored files", _RESTORE)
     try:
         options = tuple(shlex.split(said["options"]))
     except ValueError as error:

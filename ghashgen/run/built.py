@@ -155,12 +155,7 @@ def _build(
 
 
 def _assembled(
-    target: Target,
-    objects: Path,
-    tool: Tool,
-    assembler: str,
-    fresh: bool,
-    item: tuple[K, str, str],
+    target: Target, objects: Path, tool: Tool, assembler: str, fresh: bool, item: tuple[K, str, str]
 ) -> Built[K]:
     kernel, text, source = item
     obj = _object(target, objects, tool, assembler, fresh, (kernel, text))
@@ -170,12 +165,7 @@ def _assembled(
 
 
 def _object(
-    target: Target,
-    objects: Path,
-    tool: Tool,
-    assembler: str,
-    fresh: bool,
-    item: tuple[Point, str],
+    target: Target, objects: Path, tool: Tool, assembler: str, fresh: bool, item: tuple[Point, str]
 ) -> Path:
     """Return the object of a text, cached or newly assembled."""
     kernel, text = item

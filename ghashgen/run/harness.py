@@ -4,8 +4,6 @@ The harness runs kernels on this machine's CPU between guard pages, through tram
 the calling convention. ``harness/commands.h`` lists its subcommands and exit codes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -209,8 +207,7 @@ class Harness:
         output = self._call([command, name], encode(vectors))
         if len(output) != 16 * len(vectors):
             raise GhashgenError(
-                f"{name}: {len(output)} bytes came back for {len(vectors)} vectors",
-                "report this",
+                f"{name}: {len(output)} bytes came back for {len(vectors)} vectors", "report this"
             )
         return [output[i : i + 16] for i in range(0, len(output), 16)]
 

@@ -13,14 +13,9 @@ from pathlib import Path
 from setuptools.command.build_py import build_py
 
 CARRIED = (
-    "harness",
-    "templates",
-    "docs",
-    "generated/MANIFEST.json",
-    "generated/PROOFS.json",
-    "LICENSE",
+    "harness", "templates", "docs", "generated/MANIFEST.json", "generated/PROOFS.json", "LICENSE",
     "SOUNDNESS.md",
-)
+)  # fmt: skip
 
 SOURCES = (".ci", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "generated", "tests")
 """Other files of a source archive, so that the tests run there."""

@@ -11,8 +11,6 @@ a folder for state. The harness is compiled by a C compiler, so these are files 
 members of an archive.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

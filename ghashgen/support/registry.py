@@ -11,11 +11,9 @@ from typing import Any
 from ghashgen.support.errors import GhashgenError
 
 
-def modules_of(package: ModuleType, *, folders: bool = False) -> tuple[str, ...]:
-    """Return the names of the modules in a package's folder, sorted; with `folders`, only those
-    that are folders.
-    """
-    return _modules(tuple(package.__path__), folders)
+def modules_of(package: ModuleType) -> tuple[str, ...]:
+    """Return the names of the modules in a package's folder, sorted."""
+    return _modules(tuple(package.__path__), False)
 
 
 def found(

@@ -98,10 +98,7 @@ def _narrower(table: Table, width: int) -> Iterable[tuple[Table, list[str]]]:
         fewer = _without(fewer, name)
         yield (
             fewer,
-            [
-                *notes,
-                f"no room for {', '.join(left_out)}: use a wider terminal, a pipe or --json",
-            ],
+            [*notes, f"no room for {', '.join(left_out)}: use a wider terminal, a pipe or --json"],
         )
 
 

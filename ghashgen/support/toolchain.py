@@ -5,8 +5,6 @@ folder's name enters an object, and write to a temporary name that replaces the 
 so that a failure leaves nothing half-written.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

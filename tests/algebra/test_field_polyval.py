@@ -12,14 +12,7 @@ from ghashgen.algebra.field import gf2, gf128
 from ghashgen.algebra.field import polyval as spec
 from ghashgen.algebra.field.bitorder import byte_reverse, xor_blocks
 from ghashgen.algebra.field.ghash import ghash, pad16
-from ghashgen.algebra.field.polyval import (
-    dot,
-    ghash_from_polyval,
-    mulX_GHASH,
-    mulX_POLYVAL,
-    polyval,
-    polyval_from_ghash,
-)
+from ghashgen.algebra.field.polyval import dot, mulX_GHASH, polyval
 
 # RFC 8452, section 7 (a, b, dot) and appendix A (H, X_1, X_2 and their hashes).
 A = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
@@ -40,39 +33,33 @@ def test_hashes_of_appendix_a() -> None:
     assert ghash(H, X1_X2) == GHASH
 
 
-def test_bridges_of_appendix_a() -> None:
+def polyval_from_ghash(h: bytes, data: bytes) -> bytes:
+    """ByteReverse(GHASH(mulX_GHASH(ByteReverse(H)), ByteReverse(X_1), …)) (appendix A)."""
+    blocks = [byte_reverse(data[at : at + 16]) for at in range(0, len(data), 16)]
+    return byte_reverse(ghash(mulX_GHASH(byte_reverse(h)), b"".join(blocks)))
+
+
+def test_the_bridge_of_appendix_a() -> None:
     assert polyval_from_ghash(H, X1_X2) == POLYVAL
-    assert ghash_from_polyval(H, X1_X2) == GHASH
     assert mulX_GHASH(byte_reverse(H)).hex() == "dcbaa5dd137c188ebb21492c23c9b112"
-    assert mulX_POLYVAL(byte_reverse(H)).hex() == "f6ea96744df0633aec8424b18e26c54a"
 
 
 @pytest.mark.parametrize(
-    ("block", "by_ghash", "by_polyval"),
+    ("block", "product"),
     [
-        (
-            "01000000000000000000000000000000",
-            "00800000000000000000000000000000",
-            "02000000000000000000000000000000",
-        ),
-        (
-            "9c98c04df9387ded828175a92ba652d8",
-            "4e4c6026fc9c3ef6c140bad495d3296c",
-            "3931819bf271fada0503eb52574ca572",
-        ),
+        ("01000000000000000000000000000000", "00800000000000000000000000000000"),
+        ("9c98c04df9387ded828175a92ba652d8", "4e4c6026fc9c3ef6c140bad495d3296c"),
     ],
 )
-def test_mulx_of_appendix_a(block: str, by_ghash: str, by_polyval: str) -> None:
-    assert mulX_GHASH(bytes.fromhex(block)).hex() == by_ghash
-    assert mulX_POLYVAL(bytes.fromhex(block)).hex() == by_polyval
+def test_mulx_of_appendix_a(block: str, product: str) -> None:
+    assert mulX_GHASH(bytes.fromhex(block)).hex() == product
 
 
 @pytest.mark.parametrize("blocks", range(6))
-def test_bridges_agree_both_ways(blocks: int) -> None:
+def test_the_bridge_agrees(blocks: int) -> None:
     rng = random.Random(blocks)
     h, data = rng.randbytes(16), rng.randbytes(16 * blocks)
     assert polyval_from_ghash(h, data) == polyval(h, data)
-    assert ghash_from_polyval(h, data) == ghash(h, data)
 
 
 def test_constants_are_what_they_claim() -> None:
@@ -133,12 +120,11 @@ def test_polyval_gives_the_tags_of_pyca_aes_gcm_siv(key_bytes: int, length: int)
 
 def test_refusals() -> None:
     for length in (1, 15, 17):
-        for call in (polyval, polyval_from_ghash, ghash_from_polyval):
-            with pytest.raises(ValueError, match="whole blocks"):
-                call(H, bytes(length))
-            with pytest.raises(ValueError, match="16 bytes"):
-                call(bytes(length), b"")
-        for unary in (byte_reverse, mulX_GHASH, mulX_POLYVAL):
+        with pytest.raises(ValueError, match="whole blocks"):
+            polyval(H, bytes(length))
+        with pytest.raises(ValueError, match="16 bytes"):
+            polyval(bytes(length), b"")
+        for unary in (byte_reverse, mulX_GHASH):
             with pytest.raises(ValueError, match="16 bytes"):
                 unary(bytes(length))
         with pytest.raises(ValueError, match="16 bytes"):

@@ -263,18 +263,12 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 TOY_THEOREMS = {
-    "multiply-toy-five-reflected",
-    "multiply-toy-five-natural",
-    "reduce-toy-whole-natural",
-    "aggregate-toy-five-clmul2-reflected",
-    "aggregate-toy-five-clmul2-natural",
-    "aggregate-toy-five-clmul3-reflected",
-    "aggregate-toy-five-shift-xor-reflected",
-    "aggregate-toy-five-shift-xor-natural",
-    "aggregate-toy-five-toy-whole-natural",
-    "aggregate-karatsuba-toy-whole-natural",
-    "aggregate-schoolbook-toy-whole-natural",
-}
+    "multiply-toy-five-reflected", "multiply-toy-five-natural", "reduce-toy-whole-natural",
+    "aggregate-toy-five-clmul2-reflected", "aggregate-toy-five-clmul2-natural",
+    "aggregate-toy-five-clmul3-reflected", "aggregate-toy-five-shift-xor-reflected",
+    "aggregate-toy-five-shift-xor-natural", "aggregate-toy-five-toy-whole-natural",
+    "aggregate-karatsuba-toy-whole-natural", "aggregate-schoolbook-toy-whole-natural",
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("toys")

@@ -1,7 +1,5 @@
 """CPU features come from decoded bytes; what a set expects of its kernels is compared with them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """ELF objects as everything outside `verify` reads them; damaged ones are refused in a line."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

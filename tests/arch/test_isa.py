@@ -1,7 +1,5 @@
 """Every instruction row against the real assembler and against the decoder's own knowledge."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest
@@ -27,22 +25,12 @@ from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
-from ghashgen.ir.program import (
-    Reg,
-    RegClass,
-)
+from ghashgen.ir.program import Reg, RegClass
 from ghashgen.support.toolchain import Tool, assemble_text
 
 BASE = {
-    "INTEL8086",
-    "INTEL186",
-    "INTEL286",
-    "INTEL386",
-    "INTEL486",
-    "X64",
-    "CET_IBT",
-    "MULTIBYTENOP",
-}
+    "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64", "CET_IBT", "MULTIBYTENOP",
+}  # fmt: skip
 """What every x86-64 CPU has; ENDBR64 is a no-op on those without CET."""
 
 IMPLICIT = {"rsp"}

@@ -1,7 +1,5 @@
 """An instruction set and a syntax from outside the package: one file each, no edit."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of microarchitectures: what is read, and what is refused by name."""
 
-from __future__ import annotations
-
 import pytest
 
 from ghashgen.arch.registry import uarch

@@ -1,7 +1,5 @@
 """What a row, an operand and a lowering say, and what is refused of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The syntax `bytes`: the object is that of GNU as, and the assembler needs to know nothing."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

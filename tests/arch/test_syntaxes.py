@@ -1,7 +1,5 @@
 """Every syntax is the same bytes, whoever assembles it."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """A third architecture from two folders: arch/NAME and harness/NAME. No file outside is edited."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

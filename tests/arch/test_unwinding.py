@@ -1,14 +1,12 @@
 """Files say how to unwind at every instruction, for ELF and for Windows."""
 
-from __future__ import annotations
-
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.compiling import emitted_text
+from helpers.installed import need_programs
 from helpers.syntaxes import OF_AES, SAMPLE, both, each_syntax, elf_of, found
 from helpers.unwinding import STEPPED, by_tables, described_text, wrong_frames
 from helpers.unwinding_windows import LD, linked
@@ -141,8 +139,7 @@ def windows_text(kernel: Point, syntax: str) -> str:
 def test_windows_unwinds_every_instruction(
     kernel: Point, program: str, nasm: Tool, tmp_path: Path
 ) -> None:
-    if shutil.which(LD) is None:
-        pytest.skip(f"no {LD}: apt-get install binutils-mingw-w64-x86-64")
+    need_programs(LD)
     tool, syntax = (nasm, "nasm") if program == "nasm" else (found(program), "gas")
     ours, text = read_object(elf_of(kernel, "win64", "nasm", nasm)), windows_text(kernel, syntax)
 
@@ -166,8 +163,7 @@ FAULTS_OF_WINDOWS = {
 
 
 def test_windows_takes_a_jump_out_of_a_function_for_its_end(nasm: Tool, tmp_path: Path) -> None:
-    if shutil.which(LD) is None:
-        pytest.skip(f"no {LD}: apt-get install binutils-mingw-w64-x86-64")
+    need_programs(LD)
     coff = assemble_text(nasm, "k", windows_text(COMPACT, "nasm"), "win64")
     ours = read_object(elf_of(COMPACT, "win64", "nasm", nasm))
     wrong = windows_wrong_frames(ours, linked(coff, tmp_path))

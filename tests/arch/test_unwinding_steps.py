@@ -1,14 +1,12 @@
 """The platforms' own unwinders find the caller at every instruction that a kernel executes."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.unwinding import STEPPED, described_text
 from helpers.windows import CC, WINES, Windows
 
@@ -24,8 +22,7 @@ NEEDS = ("sse2", "ssse3", "sse4_1", "pclmulqdq", "aesni")
 
 
 def compiled(cc: list[str], text: str, fmt: str, nasm: Tool, folder: Path) -> Path:
-    if without := lacking(NEEDS):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(NEEDS)
     obj, program = folder / "k.o", folder / "steps.exe"
     obj.write_bytes(assemble_text(nasm, "k", text, fmt))
     flags = ["-O1", "-Wall", "-Wextra", "-Werror", f"-DKERNEL={STEPPED.name}"]

@@ -62,8 +62,7 @@ def test_parts_are_found_and_say_what_they_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "abi"),
-    [(SETS[0], "win64"), (SETS[1], "sysv"), (SETS[4], "sysv"), (SETS[6], "win64")],
+    ("name", "abi"), [(SETS[0], "win64"), (SETS[1], "sysv"), (SETS[4], "sysv"), (SETS[6], "win64")]
 )
 def test_code_that_is_taken_apart_and_put_together_is_proved(
     folder: Path, name: str, abi: str

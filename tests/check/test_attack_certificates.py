@@ -31,9 +31,7 @@ def test_what_is_accepted_is_right(tasks: range, right: int) -> None:
 
 def test_bytes_that_may_be_left_out_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Function,
-        "settled",
-        lambda self, arrival, region: set(arrival.state.memory.written[region]),
+        Function, "settled", lambda self, arrival, region: set(arrival.state.memory.written[region])
     )
     found = outcome(15).findings
     assert found

@@ -1,7 +1,5 @@
 """The attack on compact kernels: its mutants, its lies, and that it catches a prover that errs."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

@@ -215,10 +215,7 @@ def test_a_pipe_is_told_how_far_a_part_is(monkeypatch: pytest.MonkeyPatch) -> No
     assert done.exit_code == 0, done.output
     first, *rest = done.stderr.splitlines()
     assert first == f"facts: {parts()['facts'].purpose}"
-    assert [line.partition(" done in ")[0] for line in rest] == [
-        "facts: 1 of 2",
-        "facts: 2 of 2",
-    ]
+    assert [line.partition(" done in ")[0] for line in rest] == ["facts: 1 of 2", "facts: 2 of 2"]
     assert json.loads(done.stdout)["facts"]["tried"] >= 64
 
 

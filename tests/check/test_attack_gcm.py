@@ -1,8 +1,6 @@
 """The attack on the prover, of AES-GCM and AES-CTR: wrong objects are seen when run, right ones are
 right."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,19 +1,16 @@
 """Validation of AES-GCM: what is right passes, planted faults are told, what is unknown fails."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.emulating import needs_emulator
 from helpers.gcm_faults import AVX, PLANTED, WIDE, Planted, hash_after_the_write, made
 
@@ -22,7 +19,7 @@ from ghashgen.check.validation import ciphers
 from ghashgen.check.validation.gcm import cavp, messages, texts, validator
 from ghashgen.check.validation.gcm.oracle import Key, differences, text
 from ghashgen.check.validation.pyca import encrypt_block
-from ghashgen.check.validation.runners import Emulated, Native, Runner, native
+from ghashgen.check.validation.runners import Native, Runner, native
 from ghashgen.check.validation.trials import faults, together
 from ghashgen.cli.main import cli
 from ghashgen.ir.builder import Builder
@@ -31,7 +28,6 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts import lengths
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
-from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
 
@@ -71,27 +67,15 @@ def require_told(planted: Planted, found: Iterator[str]) -> None:
     pytest.fail(f"{planted.words} is in none of {others[:3]}")
 
 
-@pytest.fixture
-def emulated(emulator: Emulator) -> Runner:
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
-    return Emulated(free)
-
-
 def native_runner(built: Built[GcmKernel], folder: Path) -> Native:
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     return native([built], folder)
 
 
 @needs_emulator[0]
 @planted_faults
 def test_a_planted_fault_is_told_in_the_emulator(
-    planted: Planted,
-    emulated: Runner,
-    monkeypatch: pytest.MonkeyPatch,
-    nasm: Tool,
-    tmp_path: Path,
+    planted: Planted, emulated: Runner, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
     built = made(planted, monkeypatch, nasm, tmp_path)
     require_told(planted, told(emulated, built, planted.functions))

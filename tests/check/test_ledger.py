@@ -1,7 +1,5 @@
 """What must be proved and what is recorded as proved: whatever differs is refused, by name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,20 +1,17 @@
 """Bounds, convention and alignment of any function, from its parameters alone: faults are seen."""
 
-from __future__ import annotations
-
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from helpers.cpus import too_little
-from helpers.emulating import needs_emulator
+from helpers.emulating import needs_emulator, pooled
+from helpers.plugging import plugged
 
 from ghashgen.check.validation.placements import lengths, numbers_for
-from ghashgen.check.validation.runners import Emulated, Runner, native
+from ghashgen.check.validation.runners import Runner, native
 from ghashgen.kernels.core import LENGTH, Counted, Param
 from ghashgen.kernels.hash import functions as package
 from ghashgen.kernels.hash.kernel import Kernel
@@ -47,19 +44,16 @@ PLANTED = [
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
     """Lets the family find a toy function, edited."""
-    before, folder = set(sys.modules), tmp_path / "toys"
+    folder = tmp_path / "toys"
     folder.mkdir()
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
 
     def put(name: str, old: str, new: str) -> None:
         text = (TOYS / name).read_text(encoding="utf-8")
         assert text.count(old) == 1 or not old
         (folder / Path(name).name).write_text(text.replace(old, new) if old else text)
 
-    yield put
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
+    for _ in plugged(package, folder, monkeypatch):
+        yield put
 
 
 def made(abi: str, folder: Path) -> Built:
@@ -155,9 +149,7 @@ def test_a_planted_fault_is_found_in_the_emulator(
     toy(name, old, new)
     built = made("sysv", tmp_path)
     with Emulator() as emulator:
-        free: Queue[Emulator] = Queue()
-        free.put(emulator)
-        runner: Runner = Emulated(free)
+        runner: Runner = pooled(emulator)
         assert runner.check(built)
 
 

@@ -1,7 +1,5 @@
 """The control part of random points: numbers and flags against the emulated CPU."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 

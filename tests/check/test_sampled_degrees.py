@@ -1,7 +1,5 @@
 """Degrees of decoded bytes: of pieces of code, what has none, and derivatives that vanish."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Random points see planted faults, in kernels of this project and in objects of strangers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -90,10 +88,7 @@ PRODUCT = "pclmulqdq xmm2, [rdi + 80], 0x00 ; C2·H^3"
 FAULTS = {
     "a wrong power at one position": (PRODUCT, PRODUCT.replace("80", "64")),
     "a wrong half of a product": (PRODUCT, PRODUCT.replace("0x00", "0x10")),
-    "swapped halves": (
-        "pshufd xmm2, xmm10, 0x4e ; reduce",
-        "pshufd xmm2, xmm10, 0xe4 ; reduce",
-    ),
+    "swapped halves": ("pshufd xmm2, xmm10, 0x4e ; reduce", "pshufd xmm2, xmm10, 0xe4 ; reduce"),
 }
 
 

@@ -1,7 +1,5 @@
 """Random points: the bound, the field's formulas, and the points that the harness draws."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -1,20 +1,17 @@
 """Many turns of a loop: running them finds wrong objects that an earlier prover called proved."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner, Result
 from helpers.attacking import source
 from helpers.attacking import statement as statement_of
 from helpers.compiling import emitted_text
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
-from helpers.emulating import needs_emulator
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need
+from helpers.emulating import needs_emulator, pooled
 from helpers.parked import WRONG_FROM, assembled, stated, toml
 from helpers.verify_objects import ASM
 from helpers.verify_objects import assembled as assembled_text
@@ -55,9 +52,7 @@ TOLD = {
 def uncured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every function be proved, as by a checker with a hole."""
     monkeypatch.setattr(
-        proving,
-        "check_function",
-        lambda image, spec, f, data: Way("0..1", 1, 1, 1),
+        proving, "check_function", lambda image, spec, f, data: Way("0..1", 1, 1, 1)
     )
     monkeypatch.setattr(Certified, "search", lambda self, image, spec, f, check: check({}))
 
@@ -120,8 +115,7 @@ def test_calls_meet_pages_on_both_sides_and_in_place(few: bool) -> None:
 @pytest.mark.usefixtures("uncured")
 @objects
 def test_without_the_cure_running_alone_finds_it(name: str, tmp_path: Path) -> None:
-    if without := lacking(NEEDS):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(NEEDS)
     wrong = written(tmp_path, assembled(name, True))
     done = prove(wrong, toml(name), "--no-run")
     assert done.exit_code == 0, done.output
@@ -166,8 +160,7 @@ def told(runner: Runner, obj: Path, name: str, trials: list[Trial]) -> list[str]
 @pytest.mark.cpu(AS_FOUND)
 @objects
 def test_turns_alone_find_it_natively(name: str, tmp_path: Path, harness_folder: Path) -> None:
-    if without := lacking(NEEDS):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(NEEDS)
     for fault in (True, False):
         obj = written(tmp_path, assembled(name, fault))
         runner = running.native_runner(callee_of(stated(name), obj), harness_folder)
@@ -179,10 +172,8 @@ def test_turns_alone_find_it_natively(name: str, tmp_path: Path, harness_folder:
 @needs_emulator[0]
 @objects
 def test_turns_alone_find_it_in_the_emulator(name: str, emulator: Emulator, tmp_path: Path) -> None:
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
     for fault in (True, False):
-        near, far = told_by_turns(Emulated(free), written(tmp_path, assembled(name, fault)), name)
+        near, far = told_by_turns(pooled(emulator), written(tmp_path, assembled(name, fault)), name)
         assert near == []
         assert bool(far) is fault, far[:3]
 
@@ -206,8 +197,7 @@ def test_right_objects_of_others_are_right(name: str, tmp_path: Path, harness_fo
 
 @pytest.mark.cpu(AS_FOUND)
 def test_a_length_in_blocks(tmp_path: Path, harness_folder: Path) -> None:
-    if without := lacking(("pclmulqdq", "ssse3")):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(("pclmulqdq", "ssse3"))
     text = (ASM / "foreign.asm").read_text()
     label = "\nforeign_ghash:\n"
     assert text.count(label) == 1
@@ -225,8 +215,7 @@ def test_a_length_in_blocks(tmp_path: Path, harness_folder: Path) -> None:
 def test_hashes_that_are_wrong_at_a_later_turn(
     name: str, tmp_path: Path, harness_folder: Path
 ) -> None:
-    if without := lacking(("pclmulqdq", "ssse3")):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(("pclmulqdq", "ssse3"))
     spec = statement_of("update", length_multiple=1 if name == "tail_kept" else 16)
     for fault in (True, False):
         obj = written(tmp_path, assembled_text(source(name, fault)))
@@ -254,8 +243,7 @@ BROKEN = {
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("line", BROKEN)
 def test_what_breaks_is_one_line(line: str, tmp_path: Path, harness_folder: Path) -> None:
-    if without := lacking(("pclmulqdq", "ssse3")):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(("pclmulqdq", "ssse3"))
     text, label = (ASM / "foreign.asm").read_text(), "\nforeign_ghash:\n"
     obj = written(tmp_path, assembled_text(text.replace(label, f"{label}    {line}\n")))
     done = prove(obj, ASM / "foreign.toml")
@@ -306,8 +294,7 @@ def test_the_field_answers_for_every_function_of_a_hash(
     kernel: Kernel, tmp_path: Path, harness_folder: Path
 ) -> None:
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     runner = native([built], harness_folder)
     cells = tuple(cell(text) for text in kernel.layout.cells)
     asked = Hash(kernel.op, kernel.bit_order, kernel.blocks, cells, False)
@@ -323,8 +310,7 @@ def test_validation_sees_what_a_seventh_turn_does_wrong(
 ) -> None:
     kernel = Kernel("avx", "k", "clmul1", 2)
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     text, head = emitted_text(kernel, runnable("sysv")), "\n.group:\n"
     before, found, after = text.partition(f"{kernel.name}_update:\n")
     assert after.count(head) == 1

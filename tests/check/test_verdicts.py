@@ -1,7 +1,5 @@
 """Verdicts that are kept: a forged, cut or foreign one is noticed, an untouched one is used."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

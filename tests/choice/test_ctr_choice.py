@@ -1,7 +1,5 @@
 """AES-CTR in choosing: `recommend`, the dispatcher (compiled and run), `tune`, `report`."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

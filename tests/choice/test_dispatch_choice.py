@@ -1,7 +1,5 @@
 """The choice follows the figures, the rule and, where nothing was measured, the convention."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterable, Mapping
@@ -23,10 +21,7 @@ from helpers.dispatching import (
 from msgspec import structs
 
 from ghashgen.arch.registry import DEFAULT, isas
-from ghashgen.choice.candidate import (
-    candidates,
-    without_needless_wipes,
-)
+from ghashgen.choice.candidate import candidates, without_needless_wipes
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.families.hash import LASTING, ONCE, SEGMENTS
@@ -287,8 +282,7 @@ def digested(one: Record, digests: Mapping[str, str]) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("digest", "decides"),
-    [("", True), (LARGE.object.text_sha256, True), ("other code", False)],
+    ("digest", "decides"), [("", True), (LARGE.object.text_sha256, True), ("other code", False)]
 )
 def test_a_record_of_other_code_does_not_decide(digest: str, decides: bool) -> None:
     rates = {SMALL.name: 1.0, LARGE.name: 0.5}
@@ -318,8 +312,7 @@ def test_polyval_goes_by_the_code_of_the_kernel_that_was_measured() -> None:
     other = entry("avx", AVX, blocks=16, table=768, op="polyval")
     small = entry("avx", AVX, blocks=4, table=192, op="polyval")
     one = digested(
-        record(ZEN5, AVX, flat({SMALL.name: 1.0, LARGE.name: 0.5})),
-        {LARGE.name: "other code"},
+        record(ZEN5, AVX, flat({SMALL.name: 1.0, LARGE.name: 0.5})), {LARGE.name: "other code"}
     )
     pool = candidates([SMALL, LARGE, other, small])
     assert of_other_code(one, [c for c in pool if c.given == "polyval"]) == {LARGE.name}

@@ -1,22 +1,13 @@
 """What the records that are checked in decide: each core gets what its own record says."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping
 
 import pytest
-from helpers.dispatching import (
-    shipped,
-)
+from helpers.dispatching import shipped
 
-from ghashgen.choice.candidate import (
-    Candidate,
-    candidates,
-    levels,
-    without_needless_wipes,
-)
+from ghashgen.choice.candidate import Candidate, candidates, levels, without_needless_wipes
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import host_of, record_features
 from ghashgen.choice.families.hash import LASTING, USES

@@ -1,7 +1,5 @@
 """`ghashgen recommend` names the dispatcher's kernel, and its figures are those on record."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -11,17 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from helpers.dispatching import (
-    AVX,
-    AVX512,
-    CASCADE_LAKE,
-    SSE,
-    ZEN4,
-    ZEN5,
-    entry,
-    record,
-    shipped,
-)
+from helpers.dispatching import AVX, AVX512, CASCADE_LAKE, SSE, ZEN4, ZEN5, entry, record, shipped
 from msgspec import structs
 
 from ghashgen.arch.features import FEATURES_OFF

@@ -1,7 +1,5 @@
 """`ghashgen recommend` chooses AES-GCM kernels by size of key and use, from their own records."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

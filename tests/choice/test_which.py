@@ -1,7 +1,5 @@
 """Which kernel to take: every place that says it says the same, in the same words."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Shell completion, as the shell calls it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """What a verb does not need it does not import: a kernel is listed or made in a few tenths of a
 second, and imports are most of that."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -67,18 +65,9 @@ def own(*modules: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("arguments", "unwanted"),
     [
-        (
-            ("list",),
-            (*LIBRARIES, *WORKERS, "iced_x86", "elftools", "jinja2", *own(*NOT_LISTED)),
-        ),
-        (
-            ("generate", "--name", KERNEL, "--out", "-"),
-            (*LIBRARIES, *WORKERS, *own(*NOT_PRINTED)),
-        ),
-        (
-            ("generate", "--name", KERNEL, "--out", "{folder}"),
-            (*LIBRARIES, *own(*NOT_FOR_ONE)),
-        ),
+        (("list",), (*LIBRARIES, *WORKERS, "iced_x86", "elftools", "jinja2", *own(*NOT_LISTED))),
+        (("generate", "--name", KERNEL, "--out", "-"), (*LIBRARIES, *WORKERS, *own(*NOT_PRINTED))),
+        (("generate", "--name", KERNEL, "--out", "{folder}"), (*LIBRARIES, *own(*NOT_FOR_ONE))),
     ],
     ids=["list", "print", "folder"],
 )

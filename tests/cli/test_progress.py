@@ -1,7 +1,5 @@
 """Progress of long verbs, where standard error is not a terminal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,10 +20,7 @@ class Clock:
 
 
 def lines(
-    items: int,
-    seconds: float,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    items: int, seconds: float, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> list[str]:
     """What a verb says that works for so many seconds on each item."""
     clock = Clock()

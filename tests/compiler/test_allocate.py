@@ -1,12 +1,10 @@
 """Liveness, interference and allocation: few registers give slower programs, never wrong ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from helpers.allocations import both
+from helpers.allocations import both, early_branch
 from helpers.compiling import BUFFERED, ISAS, PAIRS, SPILLED, Assembled, Job, allocated
 from helpers.cpus import too_little
 from helpers.random_programs import CONSTANTS, programs
@@ -64,19 +62,6 @@ def loop_program() -> tuple[Program, VReg, VReg]:
     return b.program(), acc, late
 
 
-def early_branch_program() -> Program:
-    """A branch in the middle of a block, after which a register live at its target is set anew."""
-    b = Builder("early", ("in", "count"))
-    source, count = b.params
-    x = b.variable(b.load(Mem(base=source)), "x")
-    y = b.load(Mem(base=source, disp=16))
-    b.branch("below", count, 2, "out")
-    b.assign(x, b.swap64(y))
-    b.label("out")
-    b.store(Mem(base=source, symbol="x"), x)
-    return b.program()
-
-
 def test_liveness_goes_around_a_loop() -> None:
     program, acc, late = loop_program()
     live = liveness(program, CODES)
@@ -90,7 +75,7 @@ def test_liveness_goes_around_a_loop() -> None:
 
 
 def test_liveness_counts_a_branch_where_it_stands() -> None:
-    program = early_branch_program()
+    program = early_branch()[0]
     live = liveness(program, CODES)
     branch = next(i for i, op in enumerate(program.blocks[0].ops) if op.code == "branch_below")
     assert "x" in vectors(live.after[0][branch - 1])
@@ -134,7 +119,7 @@ def test_a_copy_alone_does_not_make_two_registers_interfere() -> None:
 @pytest.mark.parametrize("abi", [SYSV, WIN64], ids=lambda abi: abi.name)
 @both
 def test_loops_and_early_branches_compute_the_same(isa: Isa, abi: Abi) -> None:
-    for program in (loop_program()[0], early_branch_program()):
+    for program in (loop_program()[0], early_branch()[0]):
         selected = select(program, isa)
         for limit in (2, 3, 16):
             found = allocate(selected, isa, abi, limit)

@@ -1,7 +1,5 @@
 """Parameters beyond the registers: compiled, rechecked, and called natively in both conventions."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from collections.abc import Callable

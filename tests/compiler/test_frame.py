@@ -1,7 +1,5 @@
 """Prologues and epilogues, read from the assembled bytes and run by the harness."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

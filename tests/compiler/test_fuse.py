@@ -1,7 +1,5 @@
 """Fusing of additions: a + b + c in one instruction, never with an operand that has changed."""
 
-from __future__ import annotations
-
 from ghashgen.arch.registry import isas
 from ghashgen.compiler.fuse import fuse
 from ghashgen.ir.builder import Builder, Value

@@ -1,7 +1,5 @@
 """The re-check of an allocation: it catches planted faults, and accepts what is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -222,8 +220,7 @@ def test_merged_registers_are_refused(spilled: tuple[Program, Allocation, Isa]) 
                     block,
                     ops=tuple(
                         replace(
-                            op,
-                            operands=tuple(xmm(b) if x == xmm(a) else x for x in op.operands),
+                            op, operands=tuple(xmm(b) if x == xmm(a) else x for x in op.operands)
                         )
                         for op in block.ops
                     ),

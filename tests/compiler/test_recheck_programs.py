@@ -1,12 +1,10 @@
 """The re-check on programs written by hand and at random: flow, widths, places, any fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from helpers.allocations import AVX, both, positions, xmm
+from helpers.allocations import AVX, both, early_branch, positions, xmm
 from helpers.compiling import ISAS, PAIRS, allocated
 from helpers.random_programs import CONSTANTS, programs
 from helpers.row_machine import Memory, mutate, run
@@ -97,15 +95,8 @@ def test_a_fault_on_one_path_of_a_loop_is_refused() -> None:
 
 def test_a_register_lost_before_an_early_branch_is_refused() -> None:
     """The target needs x as it was at the branch, not as the rest of the block makes it."""
-    b = Builder("early", ("in", "count"))
-    source, count = b.params
-    x = b.variable(b.load(Mem(base=source)), "x")
-    y = b.load(Mem(base=source, disp=16))
-    b.branch("below", count, 2, "out")
-    b.assign(x, b.swap64(y))
-    b.label("out")
-    b.store(Mem(base=source, symbol="x"), x)
-    selected = select(b.program(), AVX)
+    program, x, y = early_branch()
+    selected = select(program, AVX)
     found = allocate(selected, AVX, SYSV)
     recheck(selected, found.program, found.slots, AVX, SYSV)
     homes = {x: xmm(0), y: xmm(0)}

@@ -1,7 +1,5 @@
 """Orders: the replay refuses what changes a program, the scheduler makes only what it accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,7 +14,7 @@ from ghashgen.arch.registry import isas, uarch
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import liveness
-from ghashgen.compiler.pipeline import compile_function, in_rows
+from ghashgen.compiler.pipeline import compile_programs, in_rows
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.costs import single
 from ghashgen.compiler.schedule.graph import Graph, region_graph
@@ -276,9 +274,9 @@ def test_a_random_order_that_is_accepted_computes_the_same(
 
 @each
 def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kernel: Kernel) -> None:
-    """`compile_function` replays and re-checks what it schedules."""
+    """`compile_programs` replays and re-checks what it schedules."""
     before, after = (
-        compile_function(FAMILY.functions()["update"].program(each), each, SYSV)
+        compile_programs({"": FAMILY.functions()["update"].program(each)}, each, SYSV)[""]
         for each in (replace(kernel, schedule="written"), kernel)
     )
     table = uarch(kernel.schedule)

@@ -1,7 +1,5 @@
 """The axis `schedule`: names, refusals, and the model beneath."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

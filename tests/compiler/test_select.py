@@ -1,7 +1,5 @@
 """Selection: memory operands, exchanged sources, two-operand instructions."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.random_programs import CONSTANTS, programs
 from helpers.row_machine import run

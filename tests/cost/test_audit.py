@@ -1,7 +1,5 @@
 """Counts, from the bytes: the paper's two kernels, and every scheme's own budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 
@@ -20,12 +18,7 @@ classify, mnemonic = DECODER.audit_class, DECODER.mnemonic
 
 
 PAPER = {
-    "paper_baseline": {
-        "vpclmulqdq": 7,
-        "vpxor": 6,
-        "vpslldq": 2,
-        "vpsrldq": 3,
-    },
+    "paper_baseline": {"vpclmulqdq": 7, "vpxor": 6, "vpslldq": 2, "vpsrldq": 3},
     "paper_optimized": {"vpclmulqdq": 5, "vpxor": 4, "vpshufd": 1},
 }
 """papers/intel-2023, Table 11: 18 and 10 instructions between load and store."""

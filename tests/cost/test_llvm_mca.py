@@ -1,7 +1,5 @@
 """llvm-mca beside the tables: which one is taken, what it answers, what is said without it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
@@ -9,12 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.port_loops import (
-    KERNELS,
-    clmul,
-    group,
-    shuffle,
-)
+from helpers.port_loops import KERNELS, clmul, group, shuffle
 from iced_x86 import Register
 
 from ghashgen.arch.registry import uarches

@@ -1,7 +1,5 @@
 """Port bounds: known by hand, equal to an independent flow, and honest about what is missing."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,11 +1,8 @@
 """What the tests of objects made to fool the prover share: assembling and asking for a verdict."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -14,6 +11,7 @@ from ghashgen.verify.advice import advised
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
+from helpers.installed import need_programs
 
 FOLDER = Path(__file__).parents[1] / "asm_attack" / "objects"
 
@@ -38,8 +36,7 @@ def assemble(path: Path, folder: Path, fault: bool) -> Path:
         define = ["-dFAULT"] if fault else []
         command = [*find_nasm().command, "-f", "elf64", f"-I{FOLDER}/", *define]
     else:
-        if shutil.which("as") is None:
-            pytest.skip("GNU as, for what of ELF nasm cannot write, is missing")
+        need_programs("as")
         define = ["--defsym", "FAULT=1"] if fault else []
         command = ["as", "--64", f"-I{FOLDER}", *define]
     subprocess.run([*command, str(path), "-o", str(out)], check=True, capture_output=True)

@@ -1,7 +1,5 @@
 """What the tests of the benchmark share: an effort that waits for nothing, and planted kernels."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

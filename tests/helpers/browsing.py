@@ -1,7 +1,5 @@
 """A real browser without a network, and what is asked of a page in it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

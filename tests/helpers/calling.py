@@ -1,7 +1,5 @@
 """The command line, called in the test's process, which has imported it already."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

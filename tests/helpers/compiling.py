@@ -1,7 +1,5 @@
 """What the tests of the compiler share: kernels compiled, assembled and ready for the harness."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

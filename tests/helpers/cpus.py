@@ -6,9 +6,8 @@ CPU refuse: a test that looks without the marker fails, and so does a fixture th
 in this process or in one that it starts.
 """
 
-from __future__ import annotations
-
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -77,6 +76,19 @@ def lacking(needs: Iterable[str]) -> tuple[str, ...]:
     """Return those of `needs`, names of FEATURES, that this CPU lacks, in FEATURES' order."""
     present = features()
     return tuple(name for name in FEATURES if name in needs and name not in present)
+
+
+def need_x86(whole_module: bool = False) -> None:
+    """Skip the test, or the whole module, where this machine is no x86-64."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        said = "the kernels are x86-64 code and this machine is not"
+        pytest.skip(said, allow_module_level=whole_module)
+
+
+def need(needs: Iterable[str]) -> None:
+    """Skip the test where this CPU lacks one of `needs`."""
+    if without := lacking(needs):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
 
 
 def too_little(cpu: str, needs: Iterable[str], attempt: Callable[[], object]) -> bool:

@@ -1,7 +1,5 @@
 """Objects that encrypt, and what they claim."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import Order

@@ -1,7 +1,5 @@
 """The driver of AES-GCM's dispatcher, linked with kernels or with stubs of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +9,7 @@ from pathlib import Path
 from ghashgen.choice.families.gcm import QUESTION
 from ghashgen.support import programs
 from ghashgen.support.toolchain import find_cc, link
-from helpers.dispatching import (
-    FLAGS,
-    SSE,
-)
+from helpers.dispatching import FLAGS, SSE
 
 DRIVER = Path(__file__).with_name("dispatch_gcm_driver.c")
 USES = QUESTION.dispatched

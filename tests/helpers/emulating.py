@@ -1,14 +1,14 @@
 """What the tests of the emulator share: pieces of code, and models of instructions in Python."""
 
-from __future__ import annotations
-
 import importlib.util
 import random
 import shutil
 from collections.abc import Callable
+from queue import Queue
 
 import pytest
 
+from ghashgen.check.validation.runners import Emulated
 from ghashgen.run.emulate import Call, Emulator, Image
 
 needs_bochs = pytest.mark.skipif(
@@ -23,6 +23,13 @@ FFFF = (1 << 128) - 1
 
 Assemble = Callable[[str], Image]
 """Assembles a text and lays it out; the fixture `assemble`."""
+
+
+def pooled(emulator: Emulator) -> Emulated:
+    """What runs kernels in one emulator, one after another."""
+    free: Queue[Emulator] = Queue()
+    free.put(emulator)
+    return Emulated(free)
 
 
 def one(instruction: str) -> str:

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import find_cc
-from helpers.cpus import lacking
+from helpers.cpus import need
 
 ROOT = project_root()
 EXAMPLES = ("tls12_record", "tls13_record", "esp_packet")
@@ -40,17 +38,13 @@ def commands() -> list[str]:
 def run(line: str, folder: Path, more: list[str]) -> subprocess.CompletedProcess[str]:
     """Run one of them in a folder, by the tools that were found, with more options for cc."""
     words = shlex.split(re.sub("(harness|generated)(?=[/ ])", rf"{ROOT}/\1", line))
-    started = {
-        "nasm": find_nasm().command,
-        "cc": [*find_cc().command, *more],
-    }
+    started = {"nasm": find_nasm().command, "cc": [*find_cc().command, *more]}
     command = [*started[words[0]], *words[1:]] if words[0] in started else words
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def need_the_cpu() -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the examples are compiled and not run")
+    need(NEEDS)
 
 
 Buffer = ctypes.Array[ctypes.c_uint8]

@@ -6,8 +6,6 @@
 ```text       what the commands show, in order; … stands for anything
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

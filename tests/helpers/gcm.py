@@ -1,7 +1,5 @@
 """AES-GCM kernels assembled for the harness, and what they must do, by other code than theirs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A kernel of AES-GCM for each value of each axis, in a harness."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import pytest
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.harness import Harness, build
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.gcm import made
 from helpers.sharing import shared
 
@@ -41,6 +39,5 @@ def harness_of(kernel: GcmKernel, folder: Path, abi: str = "sysv") -> Harness:
         return item.features, build([item.harness_kernel(folder)], folder)
 
     features, harness = shared(folder, f"{kernel.name}-{abi}", linked)
-    if without := lacking(features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(features)
     return harness

@@ -1,7 +1,5 @@
 """Copies of the project, in a folder of their own, and every verb in its quickest form."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

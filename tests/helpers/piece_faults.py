@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category, Refutation
@@ -31,6 +32,22 @@ ALIGNED = """.ready:
 def behind(*edits: tuple[str, str]) -> Edit:
     """Return an edit: these lines follow the first place of each text."""
     return put(*((old, f"{old}{new}") for old, new in edits))
+
+
+Row = tuple[Edit, Edit, Category, str]
+"""A fault, its repaired twin, and how the fault is refused."""
+
+ASKED = TIMING, "a condition depends on a secret"
+
+
+def at(old: str, wrong: str, twin: str, *refusal: Any) -> Row:
+    """Return a row: what stands in the place of a text."""
+    return (put((old, wrong)), put((old, twin)), *refusal)
+
+
+def after(old: str, wrong: str, twin: str, *refusal: Any) -> Row:
+    """Return a row: what follows a text."""
+    return (behind((old, wrong)), behind((old, twin)), *refusal)
 
 
 def lines(*lines: str) -> str:

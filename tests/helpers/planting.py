@@ -7,8 +7,6 @@ numbers, addresses within a buffer and comments are as written; runs of spaces a
 instruction must then be the only one that fits, so that the fault is the one that was meant.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Lets a package look into a folder of tests/toys."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests of port bounds share: instructions, and the loops of some kernels."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from iced_x86 import Code, Instruction, MemoryOperand, Register

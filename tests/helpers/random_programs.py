@@ -1,7 +1,5 @@
 """Random straight-line programs over the abstract vector operations, for the compiler's passes."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from ghashgen.ir.builder import Builder, Value

@@ -1,7 +1,5 @@
 """Records of TLS and packets of ESP, made by another library, as the RFCs say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -113,23 +111,10 @@ CASES = (
         "456476492719ffb64de7d9dca1e1d894bc3bd57873ed4d181d19d4d5c8c18af3"
         "f821d496eeb096e98ad2b69e4799c71d",
     ),
-    _case(
-        "abbccddef00112233445566778899aab",
-        "decaf888",
-        0x100,
-        1,
-        "cafedebaceface74",
+    _case("abbccddef00112233445566778899aab", "decaf888", 0x100, 1, "cafedebaceface74",
         "746f016265016f72016e6f7401746f0162650001",
-        "29c9fc69a197d038ccdd14e2ddfcaa0543332164412503524303ed3c6c5f283843af8c3e",
-    ),
-    _case(
-        "7d773d00c144c525ac619d18c84a3f47",
-        "d9664267",
-        0x335467AE,
-        0xFFFFFFFF,
-        "43457e9182443bc6",
-        "01020201",
-        "437f866bcb3f699fe9b0822bac961c4504bef270",
-    ),
-)
+        "29c9fc69a197d038ccdd14e2ddfcaa0543332164412503524303ed3c6c5f283843af8c3e"),
+    _case("7d773d00c144c525ac619d18c84a3f47", "d9664267", 0x335467AE, 0xFFFFFFFF,
+        "43457e9182443bc6", "01020201", "437f866bcb3f699fe9b0822bac961c4504bef270"),
+)  # fmt: skip
 """Those with keys of 128 bits whose padding is the shortest, some of them with 64-bit numbers."""

@@ -1,22 +1,7 @@
 """The rooms of the package, from below."""
 
-from __future__ import annotations
-
 ROOMS = (
-    "support",
-    "algebra",
-    "ir",
-    "arch",
-    "kernels",
-    "cost",
-    "compiler",
-    "records",
-    "choice",
-    "output",
-    "verify",
-    "run",
-    "check",
-    "lab",
-    "cli",
-)
+    "support", "algebra", "ir", "arch", "kernels", "cost", "compiler", "records", "choice",
+    "output", "verify", "run", "check", "lab", "cli",
+)  # fmt: skip
 """The folders of the package, from the ground up: each imports of itself and of those before it."""

@@ -1,11 +1,18 @@
 """What the tests of the checker's rows share: instances, and what this CPU can run of them."""
 
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 
 from iced_x86 import CpuidFeature, Instruction
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack import row_cases as cases
+from ghashgen.check.attack import row_child as native
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 from helpers.cpus import cpuinfo, features, lacking
@@ -64,3 +71,24 @@ def context_of(state: cases.State) -> bytes:
     words = [*state.gpr, cases.initial_flags(state), *state.mask]
     head = b"".join(word.to_bytes(8, "little") for word in words).ljust(256, b"\0")
     return head + b"".join(lane.to_bytes(16, "little") for z in state.vec for lane in z)
+
+
+After = tuple[list[int], int, list[int], list[int], bytes, int]
+"""What code leaves: general registers, flags, mask and vector registers, memory, where it lay."""
+
+
+def natively(todo: Sequence[tuple[bytes, cases.State]], folder: Path) -> Iterator[After]:
+    """Run pieces of code, each from its state, on this CPU."""
+    source, blob = folder / "row.asm", folder / "row.bin"
+    source.write_text(native.source(vectors()))
+    nasm = [*find_nasm().command, "-f", "bin", str(source), "-o", str(blob)]
+    subprocess.run(nasm, check=True)
+    sent = [(data, context_of(state), state.memory) for data, state in todo]
+    child = [sys.executable, native.__file__, str(blob)]
+    done = subprocess.run(child, input=pickle.dumps(sent), capture_output=True, check=True)
+    found = pickle.loads(done.stdout)
+    assert len(found) == len(todo)
+    for context, memory, at in found:
+        words = [int.from_bytes(context[k : k + 8], "little") for k in range(0, 200, 8)]
+        vec = [int.from_bytes(context[k : k + 64], "little") for k in range(256, len(context), 64)]
+        yield words[:16], words[16], words[17:25], vec, memory, at

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterator
 
-from iced_x86 import (
-    Instruction,
-    InstructionInfoFactory,
-    OpAccess,
-    Register,
-)
+from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, Register
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.check.attack import row_cases as cases

@@ -5,8 +5,6 @@ program after `select` or `allocate` must compute what the abstract one does. Me
 each (symbol, displacement); a slot that was never written cannot be read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What the tests of random points share: a small kernel, and kernels as subjects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ghashgen.check.sampled.cells import cell

@@ -1,7 +1,5 @@
 """Messages that seal and open take, what must come of them by other code, and calls of both."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is made once a session: by the first process that asks, and read by the others."""
 
-from __future__ import annotations
-
 import fcntl
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Kernels in the syntaxes of GNU as, and who assembles them."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the runtime for threads share: its files, and the driver built with them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

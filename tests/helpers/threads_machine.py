@@ -6,8 +6,6 @@ that the C asks for enough order is what ThreadSanitizer looks at. The steps of 
 lines of the C they stand for, are in threads_model.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 

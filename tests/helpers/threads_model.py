@@ -6,24 +6,15 @@ text to that, and test_threads_trace.py what threads of the C do to the ways tha
 What bounds the looking before a sleep has no step: here a thread may go to sleep after any look.
 """
 
-from __future__ import annotations
-
 from helpers.threads_machine import Machine, Moves, Setting, State, Step, Thread, WrongError
 
 FAULTS = (
-    "says that it sleeps after it has looked",
-    "looks who sleeps before it publishes",
-    "wakes without the lock",
-    "reads hashes without a look",
-    "says done before it has hashed",
-    "looks who waits before it says done",
-    "done without the number of its job",
-    "takes pieces of whatever job",
-    "waits once, whatever woke it",
-    "calls though it is taken",
-    "stops without waking",
-    "frees without joining",
-)
+    "says that it sleeps after it has looked", "looks who sleeps before it publishes",
+    "wakes without the lock", "reads hashes without a look", "says done before it has hashed",
+    "looks who waits before it says done", "done without the number of its job",
+    "takes pieces of whatever job", "waits once, whatever woke it", "calls though it is taken",
+    "stops without waking", "frees without joining",
+)  # fmt: skip
 """Faults that can be planted, by what is wrong then."""
 
 

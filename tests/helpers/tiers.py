@@ -21,8 +21,6 @@ begin so.
 A row that fits nothing, or that leaves a kind without a case, fails the run.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """What the tests of tuning share: candidates without code, and a machine whose figures are set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Where a function's frame is at each instruction: as its bytes say, and as its .eh_frame says."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Microsoft, "x64 exception handling": a place in an epilogue is recognised by the
 there on. Anywhere else, the unwind codes up to there are undone.
 """
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from collections.abc import Mapping

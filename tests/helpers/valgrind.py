@@ -1,7 +1,5 @@
 """Runs a driver of the threads under valgrind."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls of `ghashgen vendor`, for tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The Windows dispatcher, compiled by MinGW and run by Wine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the builder refuses to record."""
 
-from __future__ import annotations
-
 import pytest
 
 from ghashgen.ir.builder import Builder

@@ -1,7 +1,5 @@
 """Software pipelining: what is prepared ahead, at what cost, and that no byte beyond is read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

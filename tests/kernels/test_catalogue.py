@@ -1,7 +1,5 @@
 """The shipped variants, and the choice among them."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import pytest

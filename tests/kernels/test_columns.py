@@ -1,7 +1,5 @@
 """Kernels with columns: the interleaved split of a message, proved, and refused where it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

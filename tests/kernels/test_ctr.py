@@ -1,17 +1,14 @@
 """AES-CTR: its catalogue, what validation and the prover tell of planted faults, its statement."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from helpers import gcm_faults as planting
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.emulating import needs_emulator
 
 from ghashgen.check.claims.ctr import CtrFile, stated
@@ -19,7 +16,7 @@ from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.check.validation import ctr, pyca
 from ghashgen.check.validation.ciphers import stepped
-from ghashgen.check.validation.runners import Emulated, Runner, native
+from ghashgen.check.validation.runners import Runner, native
 from ghashgen.check.validation.trials import faults, together
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import VReg
@@ -28,11 +25,9 @@ from ghashgen.kernels.ctr.catalogue import catalogue
 from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.target import runnable
-from ghashgen.output.artefact import make
 from ghashgen.run.built import Built, build
-from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.support.toolchain import Tool
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.search.certified import Certified, Searching
@@ -122,95 +117,32 @@ def _written_before_it_is_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(text, "add_text", add)
 
 
-@dataclass(frozen=True)
-class Planted:
-    """A fault, what validation says of it, and what the prover says."""
-
-    name: str
-    told: str
-    refused: str
-    plant: planting.Plant = lambda patch: None
-    kernel: CtrKernel = AVX
-    old: str = ""
-    new: str = ""
-
-
-PLANTED = (
-    Planted(
-        "counter off by one",
-        r"crypt of .*: .*counter from byte \d+ on",
-        "function: .*crypt.* is wrong",
-        planting._skip_one_more,
-    ),
-    Planted("counter not advanced", "counter from byte", "the counter block", _counter_stays),
-    Planted(
-        "lanes backwards",
-        "crypt of 17 bytes.*: out from byte 0",
-        "the output at 0 is wrong",
-        planting._lanes_backwards,
-        WIDE,
-    ),
-    Planted(
-        "counter of 64 bits",
-        "crypt of .*: (out|counter) from",
-        "",
-        old="vpaddd",
-        new="vpaddq",
-    ),
-    Planted(
-        "a round key twice",
-        "of 1 bytes.*: out from byte 0",
-        "the output at 0 is wrong",
-        planting._keys_of_the_round_before,
-    ),
-    Planted(
-        "Rcon of step 9",
-        r"init of key 0+: ctx from byte \d+ on",
-        "round key 9 is wrong",
-        planting.another_rcon,
-    ),
-    Planted(
-        "a round less",
-        "of 1 bytes.*: out from byte 0",
-        "the output at 0 is wrong",
-        planting._a_round_less,
-    ),
-    Planted(
-        "a block where a part is due",
-        "past the end",
-        "memory: .*store to 16 bytes of output",
-        planting._store_sixteen,
-    ),
-    Planted(
-        "written before it is read",
-        "in place: out from byte",
-        "input read where output has been written",
-        _written_before_it_is_read,
-    ),
-)
-every_fault = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
-
-
-def made(planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path) -> Built[CtrKernel]:
-    """Build a kernel with a fault in it."""
-    planted.plant(patch)
-    (built,) = build([planted.kernel], runnable("sysv"), folder / "none", folder)
-    if not planted.old:
-        return built
-    source = make(planted.kernel, runnable("sysv"), tool).text
-    assert planted.old in source
-    obj = folder / "planted.o"
-    obj.write_bytes(
-        assemble_text(tool, "planted", source.replace(planted.old, planted.new), "elf64")
+PLANTED = tuple(
+    planting.Planted(name, told, kernel, plant, refused=refused)
+    for name, told, refused, plant, kernel in (
+        ("counter off by one", r"crypt of .*: .*counter from byte \d+ on",
+         "function: .*crypt.* is wrong", planting._skip_one_more, AVX),
+        ("counter not advanced", "counter from byte", "the counter block", _counter_stays, AVX),
+        ("lanes backwards", "crypt of 17 bytes.*: out from byte 0", "the output at 0 is wrong",
+         planting._lanes_backwards, WIDE),
+        ("a round key twice", "of 1 bytes.*: out from byte 0", "the output at 0 is wrong",
+         planting._keys_of_the_round_before, AVX),
+        ("Rcon of step 9", r"init of key 0+: ctx from byte \d+ on", "round key 9 is wrong",
+         planting.another_rcon, AVX),
+        ("a round less", "of 1 bytes.*: out from byte 0", "the output at 0 is wrong",
+         planting._a_round_less, AVX),
+        ("a block where a part is due", "past the end", "memory: .*store to 16 bytes of output",
+         planting._store_sixteen, AVX),
+        ("written before it is read", "in place: out from byte",
+         "input read where output has been written", _written_before_it_is_read, AVX),
     )
-    return replace(built, obj=obj)
-
-
-@pytest.fixture
-def emulated(emulator: Emulator) -> Runner:
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
-    return Emulated(free)
+)  # fmt: skip
+WIDER = planting.Planted(
+    "counter of 64 bits", "crypt of .*: (out|counter) from", AVX, old="vpaddd", new="vpaddq"
+)
+every_fault = pytest.mark.parametrize(
+    "planted", [*PLANTED, WIDER], ids=lambda planted: planted.name
+)
 
 
 def told(runner: Runner, built: Built[CtrKernel]) -> Iterator[str]:
@@ -226,22 +158,22 @@ def told(runner: Runner, built: Built[CtrKernel]) -> Iterator[str]:
 @needs_emulator[0]
 @every_fault
 def test_a_planted_fault_is_told(
-    planted: Planted,
+    planted: planting.Planted,
     emulated: Runner,
     monkeypatch: pytest.MonkeyPatch,
     nasm: Tool,
     tmp_path: Path,
 ) -> None:
-    built = made(planted, monkeypatch, nasm, tmp_path)
+    built = planting.made(planted, monkeypatch, nasm, tmp_path)
     lines = list(told(emulated, built))
-    assert any(re.search(planted.told, line) for line in lines), lines[:3]
+    assert any(re.search(planted.words, line) for line in lines), lines[:3]
 
 
 @every_fault
 def test_a_planted_fault_is_not_proved(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
+    planted: planting.Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
-    built = made(planted, monkeypatch, nasm, tmp_path)
+    built = planting.made(planted, monkeypatch, nasm, tmp_path)
     spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
     proof = prove_object(built.obj, spec)
     assert proof.refutation is not None
@@ -254,8 +186,7 @@ def test_a_right_kernel_passes(
     kernel: CtrKernel, abi: str, tmp_path: Path, harness_folder: Path
 ) -> None:
     (built,) = build([kernel], runnable(abi), tmp_path / "none", tmp_path)
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     found = ctr.validator([built])(native([built], harness_folder), built)
     assert found.ok, found.failures[:3]
     assert found.cases > 2 * found.longest_tail

@@ -1,7 +1,5 @@
 """Every number of bytes has one way, and no kernel of AVX-512 uses a mask."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,13 +1,11 @@
 """What families bring to other rooms, and the one message about what they do not bring."""
 
-from __future__ import annotations
-
 import importlib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from helpers.plugging import plugged
 
 from ghashgen import kernels as package
 from ghashgen.kernels.facets import FACETS
@@ -33,8 +31,6 @@ Plant = Callable[[str, str], None]
 @pytest.fixture
 def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
     """Add a folder of kernels whose module `family` has this text."""
-    before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
 
     def add(folder: str, family: str) -> None:
         (tmp_path / folder).mkdir()
@@ -43,10 +39,8 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
             (tmp_path / folder / "family.py").write_text(family, encoding="utf-8")
         importlib.invalidate_caches()
 
-    yield add
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
+    for _ in plugged(package, tmp_path, monkeypatch):
+        yield add
 
 
 def lacking(facet: str, folder: str) -> str:

@@ -1,7 +1,5 @@
 """Families of kernels: the one that is there, and one from outside the package as a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -13,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from helpers.plugging import plugged
 
 from ghashgen import kernels as package
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
@@ -23,14 +22,7 @@ from ghashgen.kernels.families import families, family_of, functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import (
-    Choice,
-    all_axes,
-    choose,
-    choose_of,
-    look_up,
-    values_of,
-)
+from ghashgen.kernels.selection import Choice, all_axes, choose, choose_of, look_up, values_of
 from ghashgen.kernels.target import Target
 from ghashgen.output.generate import generate
 from ghashgen.support.errors import GhashgenError
@@ -40,12 +32,7 @@ TOYS = Path(__file__).parents[1] / "toys" / "family"
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS)])
-    yield
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
+    yield from plugged(package, TOYS, monkeypatch)
 
 
 def test_the_families_are_these() -> None:

@@ -1,7 +1,5 @@
 """Functions from outside the package: one file each, found everywhere, and no proof unstated."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -9,28 +7,19 @@ import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner
 from helpers.cpus import too_little
-from helpers.emulating import needs_emulator
+from helpers.emulating import needs_emulator, pooled
+from helpers.plugging import plugged
 
 from ghashgen.check.attack.leaks import leaks
 from ghashgen.check.ledger import theorems
 from ghashgen.check.proofs import prove, statement
-from ghashgen.check.validation.runners import Emulated, Runner, native
+from ghashgen.check.validation.runners import Runner, native
 from ghashgen.cli.verbs import prove as prove_command
-from ghashgen.kernels.core import (
-    LENGTH,
-    Counted,
-    Direction,
-    Fixed,
-    Function,
-    Param,
-    Table,
-    Word,
-)
+from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Function, Param, Table, Word
 from ghashgen.kernels.exported import found_in
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash import functions as package
@@ -57,12 +46,7 @@ conventions = pytest.mark.parametrize("abi", ["sysv", "win64"])
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the family look into a folder of toys, and forget them afterwards."""
-    before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS)])
-    yield
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
+    yield from plugged(package, TOYS, monkeypatch)
 
 
 def made(abi: str, folder: Path, prefix: str = "") -> Built:
@@ -156,9 +140,7 @@ def test_a_toy_runs_natively(
 def test_a_toy_runs_in_the_emulator(abi: str, tmp_path: Path) -> None:
     built = made(abi, tmp_path, "my_")
     with Emulator() as emulator:
-        free: Queue[Emulator] = Queue()
-        free.put(emulator)
-        runner = Emulated(free)
+        runner = pooled(emulator)
         require_right(runner, built)
         assert runner.check(built) == []
         count, wrong = leaks(emulator, emulator.load(built.obj), built)

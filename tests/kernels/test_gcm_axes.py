@@ -1,7 +1,5 @@
 """Which GHASH an AES-GCM kernel may have: what the hash family has, while registers last."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The AES-GCM kernels that are checked in, and the choice among them."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 from ghashgen.arch.registry import DEFAULT, isas

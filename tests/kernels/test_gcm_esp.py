@@ -1,21 +1,17 @@
 """Packets of ESP by the example, against published ones and another library's."""
 
-from __future__ import annotations
-
 import ctypes
-import platform
 import random
 from dataclasses import dataclass
 
 import pytest
-from helpers.cpus import AS_FOUND
+from helpers.cpus import AS_FOUND, need_x86
 from helpers.examples import CANARY, SIZES, Library, Load, Placed, number, spare
 from helpers.records import CASES, Association, trailed
 
 here = pytest.mark.cpu(AS_FOUND)
 
-if platform.machine() not in ("x86_64", "AMD64"):
-    pytest.skip("the kernel is x86-64 code and this machine is not", allow_module_level=True)
+need_x86(whole_module=True)
 
 
 @dataclass

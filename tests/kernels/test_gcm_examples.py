@@ -1,21 +1,17 @@
 """The examples of harness/examples are built as docs/gcm.md says, without a complaint, and run."""
 
-from __future__ import annotations
-
-import platform
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need_x86
 from helpers.examples import EXAMPLES, NEEDS, ROOT, WARNINGS, commands, need_the_cpu, run
+from helpers.installed import need_programs
 from helpers.records import CASES, PUBLISHED_RECORD, tls12, tls13
 
 here = pytest.mark.cpu(AS_FOUND)
 
-if platform.machine() not in ("x86_64", "AMD64"):
-    pytest.skip("the kernel is x86-64 code and this machine is not", allow_module_level=True)
+need_x86(whole_module=True)
 
 
 @here
@@ -49,8 +45,7 @@ def test_published_records_are_as_another_library_has_them() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_clang_has_no_complaint(example: str, example_folder: Path) -> None:
-    if not shutil.which("clang"):
-        pytest.skip("clang is not installed")
+    need_programs("clang")
     source = ROOT / "harness" / "examples" / f"{example}.c"
     options = ["-std=c11", *WARNINGS, "-fsyntax-only", f"-I{ROOT / 'generated'}", str(source)]
     done = subprocess.run(["clang", *options], cwd=example_folder, capture_output=True, check=False)

@@ -1,8 +1,7 @@
 """AES-GCM kernels on this CPU against other implementations, and what they leave behind."""
 
-from __future__ import annotations
-
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from helpers.gcm import DIRECTIONS, Key, calls, context, made, run
 from helpers.gcm import call as defined
+from helpers.gcm_proving import text_of
 from helpers.gcm_sample import SAMPLE, WINOGRAD, bare, harness_of, here, samples
 from helpers.syntaxes import each_syntax
 
@@ -112,6 +112,22 @@ def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
         families()["gcm"].make(**{a.name: getattr(kernel, a.name) for a in families()["gcm"].axes})
         == kernel
     )
+
+
+def test_short_paths_of_four_lanes_read_each_round_key_in_every_lane() -> None:
+    kernel = GcmKernel(128, "avx512", "k", "clmul1", 8, short=True)
+    cells = kernel.layout.cells[len(kernel.hash.layout.cells) :]
+    assert cells == tuple(f"key{i // 4}" for i in range(44))
+    body = text_of(kernel).partition(f"{kernel.name}_encrypt:")[2]
+    few, _, four = body.partition(".from_33:")
+    four = four.partition(".from_65:")[0]
+    for text, register in ((few, "ymm"), (four, "zmm")):
+        assert len(re.findall(rf"vaesenc +({register}\d+), \1, \[rdi", text)) == 9
+    assert "zmm" not in few
+    # J_0 alone takes one lane.
+    assert re.search(r"vaesenc +xmm\d+, xmm\d+, \[rdi", body)
+    narrower = replace(kernel, isa="avx512vl", blocks=4)
+    assert narrower.layout.cells.count("key3") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What docs/gcm.md quotes and says is what there is."""
 
-from __future__ import annotations
-
 import re
 
 from helpers.examples import EXAMPLES, HEADER, NAME, PAGE, ROOT

@@ -1,7 +1,5 @@
 """Messages in pieces on this CPU: the state that one call leaves is what the next one gets."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -284,15 +282,8 @@ def test_streams_stand_beside_messages() -> None:
     kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, streams=True)
     assert kernel.name == "gcm128_avx_winograd_clmul1_x8_streams"
     assert tuple(functions_of(kernel))[-8:] == (
-        "seal",
-        "open",
-        "start",
-        "aad",
-        "encrypt_more",
-        "decrypt_more",
-        "finish",
-        "verify",
-    )
+        "seal", "open", "start", "aad", "encrypt_more", "decrypt_more", "finish", "verify",
+    )  # fmt: skip
 
 
 @here

@@ -1,15 +1,13 @@
 """Kernels in a host's layout: BoringSSL's symbols and prototypes, planted faults, statements."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import gcm_faults as planting
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 
 from ghashgen.check.claims.given import GivenFile, stated
 from ghashgen.check.proofs import statement
@@ -22,7 +20,7 @@ from ghashgen.kernels.given.kernel import GivenKernel
 from ghashgen.kernels.target import runnable
 from ghashgen.output.artefact import make
 from ghashgen.output.hosts.registry import hosts
-from ghashgen.run.built import Built, build
+from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text
@@ -80,86 +78,43 @@ def test_what_the_host_has_no_room_or_symbols_for_is_refused() -> None:
 # Planted faults.
 
 
-@dataclass(frozen=True)
-class Planted:
-    """A fault, what validation says of it, and what the prover says."""
-
-    name: str
-    told: str
-    refused: str
-    plant: planting.Plant = lambda patch: None
-    old: str = ""
-    new: str = ""
-
-
-PLANTED = (
-    Planted(
-        "H as one number",
-        "init of subkey .*: Htable from byte",
-        "gcm_init_vpclmulqdq_avx2.* table entry",
-        old="0x4e                    ; H",
-        new="0xe4                    ; H",
-    ),
-    Planted(
-        "the rounds of another key",
-        "encrypt of 1 bytes.*: out from byte 0",
-        "aes_gcm_enc_update_vaes_avx2",
-        old="r10, 0x09",
-        new="r10, 0x0b",
-    ),
-    Planted(
-        "a round key twice",
-        "of 1 bytes.*: out from byte 0",
-        "the output at 0 is wrong",
-        planting._keys_of_the_round_before,
-    ),
-    Planted(
-        "lanes backwards",
-        "crypt of 17 bytes.*: out from byte 0",
-        "the output at 0 is wrong",
-        planting._lanes_backwards,
-    ),
-)
+PLANTED = tuple(
+    planting.Planted(name, told, NARROW, refused=refused, **how)
+    for name, told, refused, how in (
+        ("H as one number", "init of subkey .*: Htable from byte",
+         "gcm_init_vpclmulqdq_avx2.* table entry",
+         {"old": "0x4e                    ; H", "new": "0xe4                    ; H"}),
+        ("the rounds of another key", "encrypt of 1 bytes.*: out from byte 0",
+         "aes_gcm_enc_update_vaes_avx2", {"old": "r10, 0x09", "new": "r10, 0x0b"}),
+        ("a round key twice", "of 1 bytes.*: out from byte 0", "the output at 0 is wrong",
+         {"plant": planting._keys_of_the_round_before}),
+        ("lanes backwards", "crypt of 17 bytes.*: out from byte 0", "the output at 0 is wrong",
+         {"plant": planting._lanes_backwards}),
+    )
+)  # fmt: skip
 every_fault = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
-
-
-def made(
-    planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path
-) -> Built[GivenKernel]:
-    """Build a kernel with a fault in it."""
-    planted.plant(patch)
-    (built,) = build([NARROW], runnable("sysv"), folder / "none", folder)
-    if not planted.old:
-        return built
-    source = make(NARROW, runnable("sysv"), tool).text
-    assert planted.old in source
-    text = source.replace(planted.old, planted.new, 1)
-    obj = folder / "planted.o"
-    obj.write_bytes(assemble_text(tool, "planted", text, "elf64"))
-    return replace(built, obj=obj)
 
 
 @pytest.mark.cpu(AS_FOUND)
 @every_fault
 def test_a_planted_fault_is_told(
-    planted: Planted,
+    planted: planting.Planted,
     monkeypatch: pytest.MonkeyPatch,
     nasm: Tool,
     tmp_path: Path,
     harness_folder: Path,
 ) -> None:
-    built = made(planted, monkeypatch, nasm, tmp_path)
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    built = planting.made(planted, monkeypatch, nasm, tmp_path)
+    need(built.features)
     found = given.validate_one(native([built], harness_folder, 16), built)
-    assert any(re.search(planted.told, line) for line in found.failures), found.failures[:3]
+    assert any(re.search(planted.words, line) for line in found.failures), found.failures[:3]
 
 
 @every_fault
 def test_a_planted_fault_is_not_proved(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
+    planted: planting.Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
-    built = made(planted, monkeypatch, nasm, tmp_path)
+    built = planting.made(planted, monkeypatch, nasm, tmp_path)
     spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
     refutation = prove_object(built.obj, spec).refutation
     assert refutation is not None
@@ -173,8 +128,7 @@ def test_a_planted_fault_is_not_proved(
 @pytest.mark.parametrize("kernel", [NARROW, WIDE, LINUX], ids=lambda kernel: kernel.name)
 def test_a_right_kernel_passes(kernel: GivenKernel, tmp_path: Path, harness_folder: Path) -> None:
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
-    if without := lacking(built.features):
-        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    need(built.features)
     found = given.validate_one(native([built], harness_folder, 16), built)
     assert found.ok, found.failures[:3]
     assert found.cases > 6 * found.longest_tail

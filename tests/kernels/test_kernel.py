@@ -1,7 +1,5 @@
 """A kernel's name, its table, and the refusal of axes that make no sense together."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

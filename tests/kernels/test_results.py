@@ -1,22 +1,20 @@
 """A function that returns a number: one file, and everything that is emitted, called or refused."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from helpers.aarch64 import WHERE, gas, machine
 from helpers.cpus import too_little
-from helpers.emulating import needs_emulator
+from helpers.emulating import needs_emulator, pooled
+from helpers.plugging import plugged
 
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.check.attack.leaks import leaks
-from ghashgen.check.validation.runners import Emulated, Runner, native
+from ghashgen.check.validation.runners import Runner, native
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.kernels.core import Function, Result
 from ghashgen.kernels.exported import found_in
@@ -45,9 +43,7 @@ pytestmark = pytest.mark.usefixtures("toys")
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the family look into a folder of toys, and forget them afterwards."""
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS)])
-    yield
-    sys.modules.pop(f"{package.__name__}.toy_probe", None)
+    yield from plugged(package, TOYS, monkeypatch)
 
 
 def made(kernel: Kernel, abi: str, folder: Path) -> Built:
@@ -141,9 +137,7 @@ def test_it_comes_back_from_this_cpu(
 def test_it_comes_back_from_the_emulator(kernel: Kernel, abi: str, tmp_path: Path) -> None:
     built = made(kernel, abi, tmp_path)
     with Emulator() as emulator:
-        free: Queue[Emulator] = Queue()
-        free.put(emulator)
-        runner = Emulated(free)
+        runner = pooled(emulator)
         require_right(runner, built)
         assert runner.check(built) == []
         assert leaks(emulator, emulator.load(built.obj), built)[1] == ""

@@ -1,12 +1,8 @@
 """The alignment that callers promise for a table: stated, proved, run, and no more relied on."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +20,6 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import TABLE_ALIGNS, target
 from ghashgen.output.artefact import make
 from ghashgen.run.built import Built
-from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Vector
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
@@ -122,14 +117,6 @@ def test_a_promise_changes_bytes_where_instructions_need_alignment_and_nowhere_e
         same = {a for a in TABLE_ALIGNS if codes[a] == codes[64]}
         assert same == ({16, 32, 64} if kernel.isa == "sse" else set(TABLE_ALIGNS))
         assert len(set(codes.values())) == (2 if kernel.isa == "sse" else 1)
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Emulated]:
-    free: Queue[Emulator] = Queue()
-    with Emulator() as running:
-        free.put(running)
-        yield Emulated(free)
 
 
 def built(kernel: Kernel, align: int, source: str, folder: Path) -> Built:

@@ -192,10 +192,7 @@ def _results() -> Results:
         Subject("peer_b", "peer", 256),
         Subject("in_c", "portable", 16),
     )
-    figures = {
-        16: (20, 16, 24, 32, 9),
-        4096: (4096, 1024, 2048, 1536, 5),
-    }
+    figures = {16: (20, 16, 24, 32, 9), 4096: (4096, 1024, 2048, 1536, 5)}
     cells = [
         _cell(subject.name, size, "throughput", cycles)
         for size, row in figures.items()

@@ -1,7 +1,5 @@
 """Modes of the benchmark about memory: checked, run, recorded, shown. No timing decides a test."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -53,11 +53,7 @@ BURSTS = {(mode, size) for mode in SEAL_BURSTS for size in (16, 21, 100)} | {
 WHOLE = (
     BURSTS
     | {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)}
-    | {
-        ("imix", IMIX_BYTES),
-        ("init", 0),
-        ("init-throughput", 0),
-    }
+    | {("imix", IMIX_BYTES), ("init", 0), ("init-throughput", 0)}
 )
 """What is measured of subjects that take whole messages."""
 
@@ -154,11 +150,7 @@ ANY_TAG = """
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 @pytest.mark.parametrize(
     ("function", "wrong"),
-    [
-        ("seal_many", "    dec rdx\n"),
-        ("open_many", "    dec rdx\n"),
-        ("open_many", ANY_TAG),
-    ],
+    [("seal_many", "    dec rdx\n"), ("open_many", "    dec rdx\n"), ("open_many", ANY_TAG)],
     ids=["seal-one-less", "open-one-less", "any-tag-is-right"],
 )
 def test_what_is_wrong_in_bursts_ends_the_run(function: str, wrong: str, folder: Path) -> None:

@@ -1,7 +1,5 @@
 """Texts that are sealed and opened in threads are checked before they are measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tool's own speed: what is measured, kept and said of targets; no time decides anything."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

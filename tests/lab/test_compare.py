@@ -1,7 +1,5 @@
 """Comparisons of papers: how ratios are taken, and how they are written down."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

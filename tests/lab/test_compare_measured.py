@@ -1,23 +1,21 @@
 """What comparisons measure is right: against pyca/cryptography, and in three updates a message."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner
 from helpers.benching import ANY, left_out, planted
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.emulating import pooled
 from helpers.sharing import shared
 
 from ghashgen.check.validation import cavp
 from ghashgen.check.validation.cases import Case, every_length, long_messages, tail_bound
-from ghashgen.check.validation.runners import Emulated, Native, native
+from ghashgen.check.validation.runners import Native, native
 from ghashgen.cli.verbs import compare as command
 from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.kernels.core import Point
@@ -105,11 +103,9 @@ def test_a_kernel_agrees_with_pyca(runner: Native, built: dict[str, Built], name
     with pytest.raises(MissingFeatures):
         runner.updates(item, vectors)
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
-    free: Queue[Emulator] = Queue()
     with Emulator() as emulator:
-        free.put(emulator)
         few = wanted[::8]
-        assert wrong(Emulated(free).updates(item, [case.vector for case in few]), few) == []
+        assert wrong(pooled(emulator).updates(item, [case.vector for case in few]), few) == []
 
 
 # One byte of the state is changed, but only by an update of 12 bytes.

@@ -1,7 +1,5 @@
 """What each comparison of a paper compares, and what it says of the paper."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """From which length on threads help, as a record and the paper's figures say."""
 
-from __future__ import annotations
-
 from ghashgen.lab.compare.core import PaperRow
 from ghashgen.lab.compare.crossover import HELPED, crossover, crossovers
 from ghashgen.lab.compare.record import Figure, Record, Row

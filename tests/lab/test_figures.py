@@ -1,7 +1,5 @@
 """The figures: drawn from the project's values, as checked in, legible and without overlap."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -79,10 +77,10 @@ def test_the_lanes_are_those_of_the_table() -> None:
 def test_products_lie_where_the_schemes_put_them() -> None:
     school, k = (folded.products(folded.multiplies()[name]) for name, _ in folded.SIDES)
     assert [(p.name, p.word) for p in school] == [
-        *(("A0·B0", 0), ("A0·B1", 1), ("A1·B0", 1), ("A1·B1", 2)),
+        *(("A0·B0", 0), ("A0·B1", 1), ("A1·B0", 1), ("A1·B1", 2))
     ]
     assert [(p.name, p.word) for p in k] == [
-        *(("A0·B0", 0), ("A1·K0", 0), ("A0·B1", 1), ("A1·K1", 1)),
+        *(("A0·B0", 0), ("A1·K0", 0), ("A0·B1", 1), ("A1·K1", 1))
     ]
 
 

@@ -1,7 +1,5 @@
 """docs/hosts.md: what trials found, said from their records."""
 
-from __future__ import annotations
-
 import copy
 
 from ghashgen.lab.hosts import GOALS, PAGE, host_parts, load_trials

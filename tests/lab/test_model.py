@@ -1,7 +1,5 @@
 """Peers' loops: found in bytes whatever their addresses, stored as counts, bound by one model."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
@@ -131,10 +129,7 @@ def test_forms_pairs_classes_and_features_are_counted(counted: Counted) -> None:
     assert counted.body.forms["vpclmulqdq x,x,x,i8"] == 2
     assert counted.body.forms["vpclmulqdq x,x,m128,i8"] == 1
     assert counted.body.instructions == 12
-    assert dict(counted.body.pairs) == {
-        ("sub r64,i8", "je l"): 1,
-        ("test r64,r64", "jne l"): 1,
-    }
+    assert dict(counted.body.pairs) == {("sub r64,i8", "je l"): 1, ("test r64,r64", "jne l"): 1}
     assert counted.features == ("AVX", "PCLMULQDQ")
     by_class = classes(counted.body)
     assert (by_class["clmul"], by_class["shuffle"], by_class["xor"]) == (3, 1, 1)

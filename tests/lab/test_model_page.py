@@ -1,7 +1,5 @@
 """docs/model.md holds what `ghashgen model` computes, and calls every figure a model."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -19,6 +17,7 @@ from ghashgen.kernels.families import families
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
+from ghashgen.lab.model.comparison import Comparison
 from ghashgen.lab.model.page import (
     GAP,
     MARKERS,
@@ -36,7 +35,6 @@ from ghashgen.lab.model.rows import (
     LABEL,
     LONG,
     Check,
-    Comparison,
     Loop,
     binds,
     checks,
@@ -134,7 +132,7 @@ def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
 
 def test_lengths_of_one_kernel_share_a_row() -> None:
     found = (Check("k", 4096, 0.2, 0.25), Check("k", 65536, 0.2, 0.22), Check("l", 4096, 0.5, 1.0))
-    text = markdown(Comparison({}, {}, {"Zen 4": found}, {}), ())
+    text = markdown(Comparison({}, {}, {"Zen 4": found}, {}, {}), ())
     assert "| Zen 4 | k | 4096–65536 | 0.200 | 0.220–0.250 | 1.10–1.25 |" in text
     assert "| Zen 4 | l | 4096 | 0.500 | 1.000 | 2.00 |" in text
 
@@ -157,9 +155,7 @@ def _named(kind: type[Kernel] | type[GcmKernel]) -> set[str]:
     return {kernel.name for kernel in families()[kind.family].catalogue()}
 
 
-def test_the_page_holds_what_its_kernels_and_peers_give_now(
-    shown: tuple[str, Comparison],
-) -> None:
+def test_the_page_holds_what_its_kernels_and_peers_give_now(shown: tuple[str, Comparison]) -> None:
     block, comparison = shown
     assert markdown(comparison, peers()) == block, "run ghashgen model --write"
 

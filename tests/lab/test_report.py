@@ -1,7 +1,5 @@
 """The report's data agree with their sources, say what is missing, and give the same bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -370,7 +368,7 @@ def test_a_line_that_falls_is_explained() -> None:
     last = line("last", 0, (32, 75.4), (48, 38.0))
     found = falls([even, other, slowed, unknown, last])
     assert [sentence.partition(":")[0] for sentence in found] == [
-        *("other", "slowed", "unknown", "last"),
+        *("other", "slowed", "unknown", "last")
     ]
     assert "30.0 cycles for 48 B, but 60.0 cycles for 32 B. It stays low" in found[0]
     assert "and 134.1 cycles for 64 B. It rises again" in found[1]

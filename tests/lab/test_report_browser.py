@@ -1,7 +1,5 @@
 """The report in a real browser: light and dark, narrow and wide, without a network."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """AES-GCM has a page of its own in the report: by size of key, with the ways to call it."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The model of more threads than were measured: what it is fitted to, and what bounds it."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

@@ -1,7 +1,5 @@
 """Tuning: the space, the store, the sweep and the choice. No timing decides a test."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from dataclasses import fields, replace

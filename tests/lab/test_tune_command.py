@@ -1,7 +1,5 @@
 """Tuning as a user sees it: the model, a real sweep, the command. No timing decides a test."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tuning of AES-GCM: uses, sizes of keys, peers by key, the model. No timing decides a test."""
 
-from __future__ import annotations
-
 import sqlite3
 from dataclasses import fields, replace
 from pathlib import Path

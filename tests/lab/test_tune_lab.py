@@ -48,10 +48,7 @@ def cluster(*names: str) -> Iterator[Client]:
     from distributed.deploy.spec import SpecCluster
 
     workers = {name: {"cls": Worker, "options": {"nthreads": 1, "name": name}} for name in names}
-    scheduler = {
-        "cls": Scheduler,
-        "options": {"dashboard": False, "host": "127.0.0.1", "port": 0},
-    }
+    scheduler = {"cls": Scheduler, "options": {"dashboard": False, "host": "127.0.0.1", "port": 0}}
     with (
         SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as made,
         Client(made, set_as_default=False) as client,

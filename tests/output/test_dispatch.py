@@ -1,7 +1,5 @@
 """The dispatcher in C takes, on every CPU, a kernel that fits it, and the one that was chosen."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

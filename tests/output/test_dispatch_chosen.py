@@ -1,7 +1,5 @@
 """A chosen set is one more source of the dispatcher's order; and its file is read with care."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

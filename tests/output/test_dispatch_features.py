@@ -1,7 +1,5 @@
 """The dispatcher decodes CPUID and XCR0 as the manual says, bit by bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The dispatcher of AES-GCM takes, on every CPU, a kernel that fits."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import shutil

@@ -1,19 +1,16 @@
 """What the dispatcher of AES-GCM calls does AES-GCM, on every CPU that this one can play."""
 
-from __future__ import annotations
-
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from helpers.cpus import AS_FOUND, features, masked
-from helpers.dispatching import (
-    FLAGS,
-)
+from helpers.dispatching import FLAGS
 from helpers.dispatching_gcm import DRIVER, SSE4, USES, Program, build
+from helpers.installed import installed
+from helpers.windows import CC, WINES
 
 from ghashgen.algebra.field.counter import gctr
 from ghashgen.algebra.field.ghash import ghash_padded
@@ -139,9 +136,7 @@ def test_a_message_comes_in_pieces(real: tuple[Program, tuple[Entry, ...]]) -> N
 
 @pytest.mark.cpu(AS_FOUND)
 def test_it_is_compiled_for_windows_and_run_where_wine_is(tmp_path: Path) -> None:
-    cc = shutil.which("x86_64-w64-mingw32-gcc")
-    if cc is None:
-        pytest.skip("no x86_64-w64-mingw32-gcc: apt-get install gcc-mingw-w64-x86-64")
+    cc = installed(CC)
     folder = tmp_path / "windows"
     generate((KERNELS[0], KERNELS[5]), target("win64"), folder)
     objects = []
@@ -159,11 +154,7 @@ def test_it_is_compiled_for_windows_and_run_where_wine_is(tmp_path: Path) -> Non
         check=True,
         timeout=120,
     )
-    wine = next(
-        (w for name in ("wine64", "wine", "/usr/lib/wine/wine64") if (w := shutil.which(name))), ""
-    )
-    if not wine:
-        pytest.skip("compiled and not run: apt-get install wine64")
+    wine = installed(*WINES)
     windows = Program(exe, wine)
     # On Windows standard input is text unless the program says otherwise: no 0x1A, no CR LF.
     data = bytes(random.Random(3).randrange(32, 127) for _ in range(16 + 32 + 200))

@@ -1,7 +1,5 @@
 """What the dispatcher computes is GHASH and POLYVAL, whatever it takes; threads may race to it."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from functools import cache

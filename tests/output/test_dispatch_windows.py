@@ -1,15 +1,13 @@
 """The dispatcher on Windows: compiled by MinGW-w64, and run by Wine where there is one."""
 
-from __future__ import annotations
-
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND
 from helpers.dispatching import DRIVER, FLAGS
+from helpers.installed import installed
 from helpers.windows import CC, WINES, Windows
 
 from ghashgen.algebra.field.ghash import ghash_padded
@@ -33,9 +31,7 @@ LONGEST = 1100
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cc = shutil.which(CC)
-    if cc is None:
-        pytest.skip(f"no {CC}: apt-get install gcc-mingw-w64-x86-64")
+    cc = installed(CC)
     folder = tmp_path_factory.mktemp("windows")
     generate(KERNELS, target("win64"), folder)
     objects = []
@@ -54,9 +50,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def windows(program: Path) -> Windows:
-    wine = next((found for name in WINES if (found := shutil.which(name))), None)
-    if wine is None:
-        pytest.skip("compiled and not run: apt-get install wine64")
+    wine = installed(*WINES)
     return Windows(program, wine, program.parent)
 
 

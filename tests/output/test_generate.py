@@ -1,7 +1,5 @@
 """Writing the output folder: all or nothing, and never over somebody's work."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

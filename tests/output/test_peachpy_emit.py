@@ -1,7 +1,7 @@
 """What `--backend peachpy` writes: PeachPy's instructions, proved from the file and run."""
 
-from __future__ import annotations
-
+import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -25,10 +25,9 @@ from ghashgen.output.artefact import finish, make
 from ghashgen.output.backends import PREPARE
 from ghashgen.output.peachpy import emit
 from ghashgen.output.peachpy.homes import homes
-from ghashgen.output.peachpy.instructions import VZEROUPPER, Encoded, body, decode
-from ghashgen.output.peachpy.tool import find
+from ghashgen.output.peachpy.instructions import Encoded, body, decode
+from ghashgen.output.peachpy.tool import WORKER, find
 from ghashgen.run.built import build
-from ghashgen.run.peachpy import Session
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.prove import prove_object
@@ -92,10 +91,10 @@ def test_the_file_holds_peachpys_registers_and_not_the_own_ones() -> None:
     assert {f.name: f.registers for f in found.functions} != {
         f.name: f.registers for f in own.functions
     }
-    with Session() as session:
-        loaded = session.load(kernel)
-    for name, function in loaded.items():
-        items, faults = body(decode(function, named=True), (), (VZEROUPPER,))
+    prepared = PREPARE["peachpy"](kernel, WHERE)
+    assert prepared.hold is not None
+    for name, function in prepared.hold.args[2].items():  # type: ignore[attr-defined]
+        items, faults = body(decode(function))
         assert faults == []
         theirs = {r for item in items for r in (*item.registers, *item.address) if r}
         written = set(found.audit.registers[name])
@@ -239,6 +238,20 @@ def test_bytes_that_are_not_the_program_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("55 c5f877 5d c3", ""),
+        ("53 c5f877 5d c3", "does not restore rbx before ret"),
+        ("c3", "has no vzeroupper before ret"),
+        ("56 c5f877 5e c3", "saves rsi, which is not callee-saved"),
+    ],
+)
+def test_the_frame_that_is_left_out_is_checked(code: str, fault: str) -> None:
+    items, faults = body(decode(Encoded("f", bytes.fromhex(code), {})))
+    assert (faults, items[-1].shape[0]) == ([fault] if fault else [], "ret")
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         ("--name ghash_sse_k_clmul1_x1", "isa 'avx', not 'sse'; choose isa avx, or backend"),
@@ -265,13 +278,33 @@ def test_a_kernel_that_would_spill_is_refused_and_nothing_written(tmp_path: Path
     assert line.endswith("cannot spill; choose fewer blocks or a simpler variant, or backend own")
 
 
+@pytest.mark.parametrize(
+    ("python", "words"),
+    [("/nonexistent/python", "No such file"), ("{bare}", "No module named 'peachpy")],
+)
 def test_a_missing_peachpy_is_said_and_nothing_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, python: str, words: str
 ) -> None:
-    monkeypatch.setenv("GHASHGEN_PEACHPY_PYTHON", "/nonexistent/python")
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n', encoding="utf-8")
+    bare.chmod(0o755)
+    monkeypatch.setenv("GHASHGEN_PEACHPY_PYTHON", python.format(bare=bare))
+    assert find() is None
     line = refused(tmp_path / "out", "--name", SMALL.name)
     assert line.startswith("ghashgen: PeachPy not found (")
+    assert words in line
     assert line.endswith("; apt-get install python3-peachpy")
+
+
+def test_the_worker_runs_under_an_old_python_without_this_package() -> None:
+    tree = ast.parse(WORKER.read_text(encoding="utf-8"), feature_version=(3, 9))
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            roots.add((node.module or "").partition(".")[0])
+    assert roots - set(sys.stdlib_module_names) == {"peachpy"}
 
 
 def test_an_unknown_back_end_is_named() -> None:

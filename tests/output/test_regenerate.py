@@ -1,7 +1,5 @@
 """The command in a file's banner makes that file again, byte for byte."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -37,16 +35,9 @@ ELSEWHERE = {"--backend"}
 """Takes some kernels alone; test_peachpy_emit.py makes its files again by their command."""
 
 NOT_OF_A_FILE = {
-    "--name",
-    "--plain",
-    "--out",
-    "--chosen",
-    "--threads",
-    "--force",
-    "--check",
-    "--json",
+    "--name", "--plain", "--out", "--chosen", "--threads", "--force", "--check", "--json",
     "--help",
-}
+}  # fmt: skip
 """What to make, and where: `--threads` adds files, and changes none of a kernel."""
 
 

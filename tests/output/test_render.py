@@ -1,7 +1,5 @@
 """Emitted files: deterministic, honest about their contents, well-formed objects."""
 
-from __future__ import annotations
-
 import io
 import os
 import platform
@@ -44,15 +42,8 @@ SAMPLE = (
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 
 BASE = {
-    "INTEL8086",
-    "INTEL186",
-    "INTEL286",
-    "INTEL386",
-    "X64",
-    "CET_IBT",
-    "MULTIBYTENOP",
-    "INTEL486",
-}
+    "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "X64", "CET_IBT", "MULTIBYTENOP", "INTEL486",
+}  # fmt: skip
 FEATURES = {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 
@@ -101,9 +92,7 @@ def test_the_banner_counts_what_the_bytes_hold(shipped: Mapping[str, Assembled])
         assert int(found[1]) == item.audit.group.instructions
 
 
-def test_the_banner_names_every_cpu_feature_of_the_bytes(
-    shipped: Mapping[str, Assembled],
-) -> None:
+def test_the_banner_names_every_cpu_feature_of_the_bytes(shipped: Mapping[str, Assembled]) -> None:
     for item in shipped.values():
         named = {name.upper() for name in item.features}
         line = next(line for line in item.text.splitlines() if line.startswith("; cpu "))

@@ -1,7 +1,5 @@
 """The runtime for threads: emitted, compiled, and right whatever threads, callers and hosts do."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from functools import cache
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND, lacking
+from helpers.installed import installed
 from helpers.threading_runtime import STRESS, Driver, build, edited, runtime
 from helpers.valgrind import VALGRIND_H, under_valgrind
 
@@ -202,42 +201,21 @@ def test_calls_allocate_nothing_and_need_no_pool(reference: Driver) -> None:
 
 
 FAULTS = {
-    "a hash that is not awaited": (
-        "            await(pool, &pool->results[i], number);\n",
-        "            (void)number;\n",
-        ("help", 100_000, 3, 20, SPINS, LATE),
-    ),
-    "a piece one group off": (
-        "job->piece = *groups * GROUP_BYTES",
-        "job->piece = (*groups - 1) * GROUP_BYTES",
-        ("sweep", 20_000, 3, 317, 20_000, 0, 0),
-    ),
-    "a digit of the power forgotten": (
-        "        begun = 1;\n",
-        "        begun = 0;\n",
-        ("sweep", 65_536, 2, 317, 65_536, 0, 0),
-    ),
-    "threads that a child waits for": (
-        "return this_process() != pool->process;",
-        "return 0 * this_process();",
-        ("fork", 8000, 3),
-    ),
-    "cancellation in the midst": (
-        "PTHREAD_CANCEL_DISABLE",
-        "PTHREAD_CANCEL_ENABLE",
-        ("cancel", 20_000, 40),
-    ),
-    "cancellation in the end of a pool": (
-        "before = defer_cancellation(); /* to join",
-        "before = (cancellation){0, 0}; /* to join",
-        ("cancel", 20_000, 0),
-    ),
-    "signals let into the pool": (
-        "sigfillset(&all);",
-        "sigemptyset(&all);",
-        ("signals", 8000, 2000),
-    ),
-}
+    "a hash that is not awaited": ("            await(pool, &pool->results[i], number);\n",
+        "            (void)number;\n", ("help", 100_000, 3, 20, SPINS, LATE)),
+    "a piece one group off": ("job->piece = *groups * GROUP_BYTES",
+        "job->piece = (*groups - 1) * GROUP_BYTES", ("sweep", 20_000, 3, 317, 20_000, 0, 0)),
+    "a digit of the power forgotten": ("        begun = 1;\n", "        begun = 0;\n",
+        ("sweep", 65_536, 2, 317, 65_536, 0, 0)),
+    "threads that a child waits for": ("return this_process() != pool->process;",
+        "return 0 * this_process();", ("fork", 8000, 3)),
+    "cancellation in the midst": ("PTHREAD_CANCEL_DISABLE", "PTHREAD_CANCEL_ENABLE",
+        ("cancel", 20_000, 40)),
+    "cancellation in the end of a pool": ("before = defer_cancellation(); /* to join",
+        "before = (cancellation){0, 0}; /* to join", ("cancel", 20_000, 0)),
+    "signals let into the pool": ("sigfillset(&all);", "sigemptyset(&all);",
+        ("signals", 8000, 2000)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -300,9 +278,7 @@ def annotated(folder: Path, files: dict[str, str]) -> Driver:
     """The driver that tells valgrind what atomics order."""
     if not shutil.which("valgrind") or not Path("/usr/include/valgrind/helgrind.h").exists():
         pytest.skip("no valgrind with its headers: apt-get install valgrind")
-    cc = shutil.which("gcc")
-    if cc is None:
-        pytest.skip("no gcc: apt-get install gcc")
+    cc = installed("gcc")
     flags = ("-O1", "-g", "-include", str(VALGRIND_H))
     return build(folder, files, flags, cc=Tool(Path(cc), ""))
 

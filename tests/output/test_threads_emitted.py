@@ -1,7 +1,5 @@
 """The runtime for threads as files: it compiles everywhere, and folders keep theirs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.installed import installed
 from helpers.threading_runtime import ENTRIES, FLAGS, runtime
 
 from ghashgen.cli.verbs.generate import COMMAND
@@ -27,9 +26,7 @@ COMPILERS = ("gcc", "clang", "x86_64-w64-mingw32-gcc")
 @pytest.mark.parametrize("name", COMPILERS)
 @pytest.mark.parametrize("dispatched", [False, True])
 def test_it_compiles_without_a_warning(tmp_path: Path, name: str, dispatched: bool) -> None:
-    path = shutil.which(name)
-    if path is None:
-        pytest.skip(f"no {name}: apt-get install it")
+    path = installed(name)
     files = runtime(dispatched)
     if dispatched:
         generate(KERNELS[:1], target(), tmp_path)

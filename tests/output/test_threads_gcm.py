@@ -1,9 +1,6 @@
 """Messages sealed and opened by the runtime for threads, against pyca and against one call."""
 
-from __future__ import annotations
-
 import ctypes
-import platform
 import random
 import shutil
 import subprocess
@@ -14,7 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import installed
 from helpers.threading_runtime import FLAGS, SECONDS, STRESS, Driver, edited
 from helpers.valgrind import VALGRIND_H, under_valgrind
 
@@ -41,13 +39,11 @@ LONGEST = 5 << 20
 
 here = pytest.mark.cpu(AS_FOUND)
 
-if platform.machine() not in ("x86_64", "AMD64"):
-    pytest.skip("the kernels are x86-64 code and this machine is not", allow_module_level=True)
+need_x86(whole_module=True)
 
 
 def need_the_cpu(kernel: GcmKernel) -> None:
-    if missing := lacking(NEEDS[kernel]):
-        pytest.skip(f"this CPU has no {', '.join(missing)}")
+    need(NEEDS[kernel])
 
 
 @cache
@@ -391,9 +387,7 @@ def test_valgrind_sees_no_race(tmp_path: Path, tool: str) -> None:
 @pytest.mark.parametrize("name", ["gcc", "clang", "x86_64-w64-mingw32-gcc"])
 @pytest.mark.parametrize("hashes", [False, True])
 def test_it_compiles_without_a_warning(tmp_path: Path, name: str, hashes: bool) -> None:
-    path = shutil.which(name)
-    if path is None:
-        pytest.skip(f"no {name}: apt-get install it")
+    path = installed(name)
     more = (Kernel("avx", "winograd", "clmul1", 16, segments=True),) if hashes else ()
     output = generate((AVX, *more), target(), tmp_path, threads=True)
     for file in ("ghashgen_threads.c", "ghashgen_threads.h"):

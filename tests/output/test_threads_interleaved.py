@@ -1,7 +1,5 @@
 """The interleaved split of the runtime for threads: right for every length, row and pool."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path

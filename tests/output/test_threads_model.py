@@ -1,7 +1,5 @@
 """The protocol of the pool in all interleavings, and the model of it beside the C."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -4,8 +4,6 @@ The C is given a mark before every access that threads_steps.py names, runs, and
 each of its threads came by the marks: that must be a way through the model's steps.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -1,14 +1,12 @@
 """The runtime for threads on Windows: compiled by MinGW-w64, and run by Wine where there is one."""
 
-from __future__ import annotations
-
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND, lacking
+from helpers.installed import installed
 from helpers.threading_runtime import FLAGS
 from helpers.windows import CC, WINES, Windows
 
@@ -27,9 +25,7 @@ NEEDS = ("avx", "pclmulqdq", "aes")
 
 
 def build(folder: Path, kernel: Point, driver: str, edit: tuple[str, str] = ("", "")) -> Path:
-    cc = shutil.which(CC)
-    if cc is None:
-        pytest.skip(f"no {CC}: apt-get install gcc-mingw-w64-x86-64")
+    cc = installed(CC)
     generate((kernel,), target("win64"), folder, threads=True)
     runtime = folder / "ghashgen_threads.c"
     text = runtime.read_text(encoding="utf-8")
@@ -53,9 +49,7 @@ def build(folder: Path, kernel: Point, driver: str, edit: tuple[str, str] = ("",
 
 
 def windows(program: Path) -> Windows:
-    wine = next((found for name in WINES if (found := shutil.which(name))), None)
-    if wine is None:
-        pytest.skip("compiled and not run: apt-get install wine64")
+    wine = installed(*WINES)
     if missing := lacking(NEEDS):
         pytest.skip(f"compiled and not run: this CPU has no {', '.join(missing)}")
     return Windows(program, wine, program.parent)

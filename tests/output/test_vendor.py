@@ -1,7 +1,5 @@
 """ghashgen vendor: proved kernels in a tree of somebody else's, and what it leaves alone there."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
@@ -536,20 +534,8 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
 
 def test_the_hosts() -> None:
     others = [
-        "aws-lc",
-        "bearssl",
-        "boringssl",
-        "c",
-        "go",
-        "go-asm",
-        "libgcrypt",
-        "linux",
-        "mbedtls",
-        "nettle",
-        "openssl",
-        "openssl-asm",
-        "rust",
-        "rust-hash",
-    ]
+        "aws-lc", "bearssl", "boringssl", "c", "go", "go-asm", "libgcrypt", "linux", "mbedtls",
+        "nettle", "openssl", "openssl-asm", "rust", "rust-hash",
+    ]  # fmt: skip
     assert list(hosts()) == sorted([*others, DEFAULT])
     assert hosts()[DEFAULT].place("avx/x.asm") == "x.asm"

@@ -1,7 +1,5 @@
 """`ghashgen vendor --add`, `--dry-run`, and the names of what is removed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

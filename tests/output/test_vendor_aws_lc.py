@@ -1,12 +1,10 @@
 """`vendor --host aws-lc`: the C file that goes on within a block, on stand-ins of what it calls."""
 
-from __future__ import annotations
-
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from helpers.installed import need_programs
 from helpers.vendor_calls import vendor
 
 from ghashgen.kernels.target import target
@@ -30,8 +28,7 @@ DRIVER = Path(__file__).with_name("aws_lc_driver.c")
 def test_messages_in_pieces_are_those_of_the_standard(
     tmp_path: Path, right: str, wrong: str
 ) -> None:
-    if shutil.which("cc") is None:
-        pytest.skip("cc not found: the glue is not compiled")
+    need_programs("cc")
     host = hosts()["aws-lc"]
     assert host.wanted is not None
     glue = render_host(host, (), (target(syntax="gas"),), host.wanted.made(), threads=False)[

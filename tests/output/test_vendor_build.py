@@ -1,9 +1,6 @@
 """A vendored folder is built by the lines of its record, and works with nothing else there."""
 
-from __future__ import annotations
-
 import hashlib
-import platform
 import re
 import shlex
 import shutil
@@ -12,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need, need_x86
+from helpers.installed import installed
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli.main import cli
@@ -30,8 +28,7 @@ CHOICE = (
 
 @pytest.fixture(scope="module")
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
     result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
     assert result.exit_code == 0, result.output
@@ -88,16 +85,14 @@ def test_a_wrong_kernel_is_noticed(vendored: Path, tmp_path: Path) -> None:
         assert ", 0x00" in text
         path.write_text(text.replace(", 0x00", ", 0x01"), encoding="utf-8")
     program = built(copy, tmp_path, DRIVER.read_text(encoding="utf-8"))
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is compiled and not run")
+    need(NEEDS)
     assert status(program) == 3
 
 
 def test_the_record_has_the_hashes_of_the_objects(vendored: Path, tmp_path: Path) -> None:
     """As objcopy takes them out of what the record's lines build."""
     program = built(vendored, tmp_path, DRIVER.read_text(encoding="utf-8"))
-    if (objcopy := shutil.which("objcopy")) is None:
-        pytest.skip("there is no objcopy")
+    objcopy = installed("objcopy")
     text = (vendored / "VENDORED").read_text(encoding="utf-8")
     for obj in sorted(program.parent.glob("gcm128_*.o")):
         for section in (".text", ".rodata"):

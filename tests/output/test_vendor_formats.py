@@ -1,7 +1,5 @@
 """One folder for several platforms: each has its kernels there, and build files take them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -9,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
+from helpers.installed import installed, need_programs
 from helpers.windows import CC as MINGW
 from helpers.windows import WINES
 
@@ -65,8 +64,7 @@ def make(folder: Path, *words: str, cc: str = "") -> Path:
 
 
 def status(program: Path) -> int:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the program is built and not run")
+    need(NEEDS)
     return subprocess.run([program], check=False, timeout=60).returncode
 
 
@@ -115,9 +113,8 @@ def test_make_takes_the_format_that_is_named(vendored: Path, tmp_path: Path, fmt
 
 
 def test_windows_runs_its_kernels(vendored: Path, tmp_path: Path) -> None:
-    wine = next((path for name in WINES if (path := shutil.which(name))), None)
-    if wine is None or shutil.which(MINGW) is None:
-        pytest.skip("MinGW or Wine is not installed")
+    wine = installed(*WINES)
+    need_programs(MINGW)
     shutil.copytree(vendored, folder := tmp_path / "copy")
     program = make(folder, "GHASHGEN_FORMAT=win64", "AR=x86_64-w64-mingw32-ar", cc=MINGW)
     found = subprocess.run([wine, program], check=False, timeout=300, capture_output=True)
@@ -135,8 +132,7 @@ def test_windows_runs_its_kernels(vendored: Path, tmp_path: Path) -> None:
 def test_other_tools_take_this_platform(
     vendored: Path, tmp_path: Path, tools: tuple[str, ...], command: str, built: str
 ) -> None:
-    if missing := [tool for tool in tools if shutil.which(tool) is None]:
-        pytest.skip(f"{missing[0]} is not installed")
+    need_programs(*tools)
     shutil.copytree(vendored, folder := tmp_path / "copy")
     subprocess.run(command, shell=True, cwd=folder, check=True, capture_output=True)
     (folder / "program.c").write_text(PROGRAM, encoding="utf-8")

@@ -1,10 +1,7 @@
 """The Go package without C: its bytes beside the proved ones, and with faults."""
 
-from __future__ import annotations
-
 import json
 import os
-import platform
 import re
 import shutil
 import struct
@@ -14,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.objects import read_object
@@ -67,8 +65,7 @@ def module(
 
 def go(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run Go without a C compiler."""
-    if shutil.which("go") is None:
-        pytest.skip("go not found: the package is not built")
+    need_programs("go")
     env = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", **more}
     done = subprocess.run(
         ["go", *words], cwd=folder, env=env, check=False, capture_output=True, text=True
@@ -86,22 +83,13 @@ def other_order(text: str) -> str:
 FAULTS: Mapping[str, tuple[str, Callable[[str], str], str]] = {
     "none": ("calls_amd64.go", lambda text: text, "--- PASS: TestCodeIsWhatWasProved"),
     "the same sum": (f"{NAMES[1]}_amd64.s", other_order, "not the proved bytes"),
-    "a constant": (
-        f"{NAMES[0]}_amd64.s",
-        lambda text: re.sub(r"(?s)(.*LONG \$0x)0", r"\g<1>1", text),
-        "not the proved bytes",
-    ),
-    "another place": (
-        "calls_amd64.s",
-        lambda text: text.replace("MOVQ R13, 8(R12)", "MOVQ R13, 16(R12)", 1),
-        "FAIL",
-    ),
-    "a result": (
-        "ghashgen.go",
-        lambda text: text.replace("status != 0", "status < 0"),
-        "a forgery is taken",
-    ),
-}
+    "a constant": (f"{NAMES[0]}_amd64.s",
+        lambda text: re.sub(r"(?s)(.*LONG \$0x)0", r"\g<1>1", text), "not the proved bytes"),
+    "another place": ("calls_amd64.s",
+        lambda text: text.replace("MOVQ R13, 8(R12)", "MOVQ R13, 16(R12)", 1), "FAIL"),
+    "a result": ("ghashgen.go", lambda text: text.replace("status != 0", "status < 0"),
+        "a forgery is taken"),
+}  # fmt: skip
 
 
 @pytest.mark.cpu(AS_FOUND)
@@ -109,10 +97,8 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str], str]] = {
 def test_the_package_has_the_proved_bytes_and_works(
     module: Callable[[str], Path], fault: str
 ) -> None:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
-    if missing := lacking(("pclmulqdq", "sse2", "ssse3", "sse4_1", "aesni")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    need_x86()
+    need(("pclmulqdq", "sse2", "ssse3", "sse4_1", "aesni"))
     file, change, said = FAULTS[fault]
     folder = module(f"test {fault}")
     text = (folder / file).read_text(encoding="utf-8")
@@ -127,8 +113,7 @@ def test_the_package_has_the_proved_bytes_and_works(
 def test_a_trial_counts_the_calls_of_each_kernel(
     prepared: vendoring.Prepared, module: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    if missing := lacking(("avx", "pclmulqdq", "aesni")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    need(("avx", "pclmulqdq", "aesni"))
     folder, counts = module("counted"), tmp_path / "counts"
     symbols = [symbol for entry in prepared.entries for symbol in entry.symbols.values()]
     counts.write_bytes(bytes(8 * len(symbols)))

@@ -1,16 +1,13 @@
 """`vendor --host linux`: the assembly as `gcc -c` makes it, and both files on Linux's key."""
 
-from __future__ import annotations
-
 import ctypes
-import platform
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 from helpers.vendor_calls import vendor
 
 from ghashgen.algebra.field import aes
@@ -32,10 +29,8 @@ KEY_AT, TABLE_AT, KEY_BYTES = 480, 512, 832
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     """Return the folder, which is not proved for this test, and the code of its kernel."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernel is x86-64 code and this machine is not")
-    if shutil.which("cc") is None:
-        pytest.skip("cc not found: the files are not compiled")
+    need_x86()
+    need_programs("cc")
     host, folder = hosts()["linux"], tmp_path_factory.mktemp("linux")
     assert host.wanted is not None
     order = vendoring.Order(host.wanted.made(), (target(syntax=host.syntax),), host, ())
@@ -96,8 +91,7 @@ def test_the_c_file_has_the_names_of_the_kernel(
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_both_files_on_linuxs_key_are_aes_gcm(made: tuple[Path, bytes], size: int) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the files are not run")
+    need(NEEDS)
     both, key, iv = built(made[0]), bytes(range(7, 7 + size)), b"twelve bytes"
     schedule = b"".join(aes.key_expansion(key)).ljust(KEY_AT, b"\xa5")
     own = ctypes.create_string_buffer(schedule + size.to_bytes(4, "little"), KEY_BYTES)
@@ -132,7 +126,4 @@ def test_both_files_on_linuxs_key_are_aes_gcm(made: tuple[Path, bytes], size: in
 def test_two_files_are_for_linux(tmp_path: Path) -> None:
     said = vendor("--host", "linux", "--into", tmp_path / "ghashgen", "--dry-run").stdout
     files = {line.split("\t")[0] for line in said.splitlines() if line.endswith("\tnew")}
-    assert files == {
-        *(ASSEMBLY, GLUE),
-        *("ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE"),
-    }
+    assert files == {*(ASSEMBLY, GLUE), *("ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE")}

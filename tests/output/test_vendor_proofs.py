@@ -1,7 +1,5 @@
 """Which proofs `ghashgen vendor` takes from PROOFS.json, and which it makes."""
 
-from __future__ import annotations
-
 import json
 import time
 from base64 import urlsafe_b64encode
@@ -114,13 +112,7 @@ def test_reprove_proves_afresh_and_an_update_repeats_it(tmp_path: Path, asked: A
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("--abi", "win64"),
-        ("--table-align", "64"),
-        ("--prefix", "my_"),
-        ("--syntax", "gas"),
-    ],
+    "words", [("--abi", "win64"), ("--table-align", "64"), ("--prefix", "my_"), ("--syntax", "gas")]
 )
 def test_another_target_is_proved(tmp_path: Path, asked: Asked, words: tuple[str, ...]) -> None:
     """Even where the code is the same: what was recorded is another statement or object."""

@@ -1,7 +1,5 @@
 """`vendor --recommended`: the kernels for servers that nobody knows, by the one query."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

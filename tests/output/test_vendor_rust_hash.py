@@ -1,14 +1,11 @@
 """The crate of GHASH and POLYVAL beside `ghash` and `polyval`, and with faults."""
 
-from __future__ import annotations
-
-import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
 
 from ghashgen.check import vendoring
 from ghashgen.kernels.selection import Choice, look_up
@@ -23,8 +20,7 @@ NAMES = ("ghash_sse_k_clmul1_x8", "polyval_sse_k_clmul1_x8")
 @pytest.fixture(scope="module")
 def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The host's files. Its kernels are not proved for a test of the host."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder, host = tmp_path_factory.mktemp("rust-hash"), hosts()["rust-hash"]
     kernels = look_up(Choice(name=NAMES)).kernels
     where = target(syntax=host.syntax)
@@ -56,8 +52,7 @@ def test_the_crate_agrees_with_ghash_and_polyval(
         or subprocess.run(["cargo", "--version"], check=False).returncode
     ):
         pytest.skip("no cargo that runs: the crate is not built")
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the crate's kernels are not run")
+    need(NEEDS)
     there = tmp_path / "crate"
     shutil.copytree(crate, there, ignore=shutil.ignore_patterns("target"))
     library = there / "src" / "lib.rs"

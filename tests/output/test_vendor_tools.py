@@ -1,9 +1,6 @@
 """A vendored folder's build files: by each tool, another project links the library and calls it."""
 
-from __future__ import annotations
-
 import hashlib
-import platform
 import re
 import shutil
 import subprocess
@@ -12,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking, need_x86
+from helpers.installed import need_programs
 
 from ghashgen import __version__
 from ghashgen.arch.objects import read_object
@@ -69,8 +67,7 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
 
 @pytest.fixture(scope="module")
 def vendored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
     result = CliRunner().invoke(cli, ["vendor", "--into", str(folder), *CHOICE.split()])
     assert result.exit_code == 0, result.output
@@ -85,9 +82,7 @@ def project(
 ) -> Path:
     """A project that has the folder as its maintainers keep it, built by one of the tools."""
     programs, name, text, command = TOOLS[request.param]
-    for each in programs:
-        if shutil.which(each) is None:
-            pytest.skip(f"{each} not found: a folder is not built by {request.param}")
+    need_programs(*programs)
     folder: Path = tmp_path_factory.mktemp(request.param)
     shutil.copytree(vendored, folder / "third_party" / "ghashgen")
     (folder / name).write_text(text, encoding="utf-8")
@@ -150,8 +145,7 @@ def test_build_files_have_what_the_folder_has(
             assert f"'{path.name}'" in (folder / "meson.build").read_text(encoding="utf-8")
             assert f"{path.stem}.o" in make
     programs = ("make", "ar", "nasm" if assembler == "ASM_NASM" else find_cc().path.name)
-    if missing := [each for each in programs if shutil.which(each) is None]:
-        pytest.skip(f"{missing[0]} not found: the folder is not built")
+    need_programs(*programs)
     subprocess.run(["make", "-f", f"{library}.mk"], cwd=folder, check=True, capture_output=True)
     assert (folder / f"lib{library}.a").exists()
     # What is built there is nobody's file of ours.

@@ -1,9 +1,6 @@
 """`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
 
-from __future__ import annotations
-
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -17,7 +14,8 @@ from typing import Any
 import jinja2
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need, need_x86
+from helpers.installed import need_programs
 
 from ghashgen.check import trial
 from ghashgen.cli.main import cli
@@ -78,11 +76,8 @@ def surroundings(
 
 
 def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
-    for each in ("make", "ar"):
-        if shutil.which(each) is None:
-            pytest.skip(f"{each} not found: nothing is tried")
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_programs("make", "ar")
+    need_x86()
     known: Mapping[str, Host] = {**registry.hosts(), host.name: host}
     monkeypatch.setattr("ghashgen.cli.hosts.hosts", lambda: known)
     monkeypatch.setattr(trial, "LENGTHS", (16, 64))
@@ -101,8 +96,7 @@ def refused(host: Host, monkeypatch: pytest.MonkeyPatch, source: Path) -> str:
 
 @pytest.mark.cpu(AS_FOUND)
 def test_the_whole_road(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be measured")
+    need(NEEDS)
     before = sorted(path.read_bytes() for path in (TOY / "sources").iterdir())
     found = tried(HOST, monkeypatch, "--source", TOY / "sources", "--json")
     said = json.loads(found.stdout)
@@ -142,8 +136,7 @@ IDLE = replace(HOST, values=lambda kernels: {"kernel": kernels[0].name, "idle": 
 def test_what_must_hold_and_does_not(
     surroundings: Path, monkeypatch: pytest.MonkeyPatch, host: Host, said: str
 ) -> None:
-    if missing := lacking(NEEDS):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be run")
+    need(NEEDS)
     assert said in refused(host, monkeypatch, TOY / "sources")
 
 
@@ -158,7 +151,7 @@ def test_a_failure_keeps_the_log(surroundings: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        (replace(HOST, trial=None), "host toy has no trial; leave out --try"),
+        (replace(HOST, trial=None), "host toy has no trial; choose one of "),
         (
             replace(HOST, trial=replace(TRIAL, programs={"no-such-tool": "some-package"})),
             "no-such-tool not found; install it: apt-get install some-package",
@@ -197,8 +190,7 @@ def test_without_apt_the_sources_are_asked_for(
 ) -> None:
     which = shutil.which
     monkeypatch.setattr(
-        "ghashgen.run.debian.shutil.which",
-        lambda name: None if name == "apt-get" else which(name),
+        "ghashgen.run.debian.shutil.which", lambda name: None if name == "apt-get" else which(name)
     )
     with pytest.raises(GhashgenError, match="apt-get not found; give the sources: --source PATH"):
         tried(HOST, monkeypatch)
@@ -206,8 +198,7 @@ def test_without_apt_the_sources_are_asked_for(
 
 
 def test_a_record_names_a_commit_and_no_path(tmp_path: Path) -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git not found: there is no checkout")
+    need_programs("git")
     folder = tmp_path / "toy-1.0"
     shutil.copytree(TOY / "sources", folder)
     assert trial._version(folder) == "toy-1.0"

@@ -1,7 +1,5 @@
 """The public interface in Python: what is named, what it returns and refuses."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re

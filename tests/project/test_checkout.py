@@ -1,21 +1,12 @@
 """A fresh checkout, without git and without build/: every verb works, from a folder elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 import click
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ
-from helpers.installing import (
-    ORDER,
-    QUICKEST,
-    SMALL,
-    call,
-    copy_of_the_project,
-    files_below,
-)
+from helpers.installing import ORDER, QUICKEST, SMALL, call, copy_of_the_project, files_below
 
 from ghashgen.cli.main import Verbs
 from ghashgen.support.toolchain import Tool, assemble

@@ -1,7 +1,5 @@
 """What the tests are run as: the mask reaches whoever asks, and who asks unmarked is found out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

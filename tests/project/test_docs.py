@@ -1,10 +1,7 @@
 """The documents name only what exists, and their examples work as they stand."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
-import platform
 import re
 import runpy
 import shlex
@@ -15,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, lacking, need, need_x86
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli import verbs as commands
@@ -248,8 +245,7 @@ def test_the_example_in_c_runs(
     tmp_path: Path, nasm: Tool, page: str, call: str, needs: tuple[str, ...]
 ) -> None:
     """A page's C example, compiled with the checked-in header and run."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     (source,) = (text for text in blocks(page, "c") if "main" in text)
     (name,) = set(re.findall(rf"\b(g\w+)_{call}\(", source))
     kernel = ROOT / "generated" / "avx" / f"{name}.asm"
@@ -263,16 +259,14 @@ def test_the_example_in_c_runs(
         [*find_cc().command, *options, tmp_path / "example.c", tmp_path / "k.o", "-o", program],
         check=True,
     )
-    if missing := lacking(needs):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
+    need(needs)
     assert subprocess.run([program], check=False).returncode == 0
 
 
 @pytest.mark.cpu(AS_FOUND)
 def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     """The C example of docs/threads.md, with the kernels that the command before it generates."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     (source,) = (t for t in blocks("docs/threads.md", "c") if "pthread" in t)
     words = generating("docs/threads.md", "my-kernels", tmp_path)
     result = CliRunner().invoke(verbs()["generate"], words[2:])
@@ -284,8 +278,7 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     options = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{tmp_path}"]
     files = [tmp_path / "example.c", tmp_path / "k.o", "-o", tmp_path / "example"]
     subprocess.run([*find_cc().command, *options, *files], check=True)
-    if missing := lacking(("avx", "pclmulqdq")):
-        pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
+    need(("avx", "pclmulqdq"))
     assert subprocess.run([tmp_path / "example"], check=False).returncode == 0
 
 
@@ -307,8 +300,7 @@ def test_an_example_with_the_dispatcher_runs(
     tmp_path: Path, page: str, number: int, family: str, folder: str, needs: tuple[str, ...]
 ) -> None:
     """A C example, with the folder that a command of the page generates."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
+    need_x86()
     source = [text for text in blocks(page, "c") if "main" in text][number]
     words = generating(page, folder, tmp_path)
     result = CliRunner().invoke(verbs()["generate"], words[2:])

@@ -1,7 +1,5 @@
 """A planted fault outlives another allocation, and no other instruction is taken for it."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.planting import planted
 

@@ -1,7 +1,5 @@
 """The site: every page in a section, every link and formula right, and readable in a browser."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """The sections of CONTRIBUTING.md that add something, each followed to its end in a copy."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator
@@ -33,15 +31,9 @@ def clean(follower: Follower) -> Iterator[Follower]:
 
 def test_the_stories_are_these() -> None:
     assert list(SECTIONS) == [
-        "A reduction",
-        "A multiply scheme",
-        "A function",
-        "An instruction",
-        "An instruction set",
-        "A syntax",
-        "A microarchitecture",
-        "A family",
-    ]
+        "A reduction", "A multiply scheme", "A function", "An instruction", "An instruction set",
+        "A syntax", "A microarchitecture", "A family",
+    ]  # fmt: skip
 
 
 ON_TRIAL = ("instruction vpcmpuq",)

@@ -1,7 +1,5 @@
 """docs/toy-kernel.md from top to bottom, in a copy of the project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

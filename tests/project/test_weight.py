@@ -1,7 +1,5 @@
 """docs/architecture.md says about how many lines each room has, and how many of them are code."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

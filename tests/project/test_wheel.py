@@ -5,8 +5,6 @@ the tests. One holds what a base install needs and no more, so a verb that impor
 asking for it fails here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -53,15 +51,9 @@ NEEDS = {
 """Verbs that refuse without an extra: which one, and words that need it."""
 
 CLONE_ONLY = (
-    "bench --record",
-    "compare --check",
-    "compare --write",
-    "compare solaris --record",
-    "model --check",
-    "model --write",
-    "summary --check",
-    "summary --write",
-)
+    "bench --record", "compare --check", "compare --write", "compare solaris --record",
+    "model --check", "model --write", "summary --check", "summary --write",
+)  # fmt: skip
 """Command lines that write or compare files of the repository."""
 
 
@@ -346,7 +338,7 @@ def test_a_base_install_runs_every_verb_or_names_its_extra(
     # The default of generate is the working folder; nothing was written into the package.
     assert base.ghashgen("generate", "--name", SMALL).returncode == 0
     assert {p.name for p in base.work.iterdir()} == {
-        *("kernels", "kernel.o", "generated", "vendored"),
+        *("kernels", "kernel.o", "generated", "vendored")
     }
     kept = {p.name for p in (base.work.with_name("cache") / "ghashgen").iterdir()}
     assert {"obj", "proofs", "bench", "bench.sqlite"} <= kept

@@ -1,7 +1,5 @@
 """Goals beside what was measured: read, chosen by CPU, reached or missed, and remarked upon."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -65,10 +63,7 @@ def record(cpu: str, features: tuple[str, ...], figures: Figures) -> Standing:
         Cell(name, size, mode, (Run(cycles, cycles, cycles, 9, 0),))
         for (name, size, mode), cycles in figures.items()
     )
-    subjects = {
-        "own": Subject("own", "kernel", key=128),
-        "peer": Subject("peer", "peer", key=128),
-    }
+    subjects = {"own": Subject("own", "kernel", key=128), "peer": Subject("peer", "peer", key=128)}
     one = Record("x", 1, "", Results(Machine(cpu, features, 3.0, ""), subjects, cells, {}))
     return Standing(one, lambda size, mode, key: "own")
 

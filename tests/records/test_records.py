@@ -1,7 +1,5 @@
 """Records of measurements, one for each CPU; and peers that are given as files."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,14 +1,12 @@
 """Emulated instructions against independent models in Python, and against the host."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import random
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from helpers.cpus import AS_FOUND, lacking
+from helpers.cpus import AS_FOUND, need
 from helpers.emulating import (
     FFFF,
     IMMEDIATES,
@@ -79,9 +77,7 @@ LEGACY = {
 def test_legacy_sse_keeps_the_upper_bits(emulator: Emulator, assemble: Assemble, text: str) -> None:
     model = LEGACY[text]
     run_on_random(
-        emulator,
-        assemble(one(text)),
-        lambda z, a, b: z >> 128 << 128 | model(z & FFFF, a & FFFF),
+        emulator, assemble(one(text)), lambda z, a, b: z >> 128 << 128 | model(z & FFFF, a & FFFF)
     )
 
 
@@ -163,8 +159,7 @@ NATIVE = {
 @pytest.mark.parametrize("group", NATIVE)
 def test_the_host_agrees(emulator: Emulator, assemble: Assemble, group: str) -> None:
     needs, texts = NATIVE[group]
-    if missing := lacking(needs):
-        pytest.skip(f"this CPU has no {', '.join(missing)}")
+    need(needs)
     load, store = ("movdqu", "movdqu")
     width = 16
     if "avx" in group:

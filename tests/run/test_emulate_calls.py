@@ -1,7 +1,5 @@
 """Emulated calls: calling conventions, images, refusals, the worker process."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -9,11 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from helpers.emulating import (
-    Assemble,
-    needs_emulator,
-    one,
-)
+from helpers.emulating import Assemble, needs_emulator, one
 
 from ghashgen.run.emulate import Buffer, Call, Emulator, raw_image
 from ghashgen.support.errors import GhashgenError

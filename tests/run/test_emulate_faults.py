@@ -1,13 +1,7 @@
 """What the emulator says of accesses, code and budgets that go wrong: planted faults."""
 
-from __future__ import annotations
-
 import pytest
-from helpers.emulating import (
-    Assemble,
-    needs_emulator,
-    one,
-)
+from helpers.emulating import Assemble, needs_emulator, one
 
 from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Image, raw_image
 

@@ -1,7 +1,5 @@
 """Series of calls: the same results as calls one by one, and nothing wrong passes for right."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """The harness catches every planted fault, passes what is right, and refuses what it cannot run."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Files of JSON and TOML: what does not fit its type is refused in one line that says where."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Where files lie: in a clone beside the package, installed where the user is."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is kept is used again only as it was made here; a program that was exchanged is not run."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -59,37 +59,23 @@ def test_headings_break_then_what_is_alike_is_said_once_then_columns_go() -> Non
         "ghash_second  avx      16     24  ok",
     ]
     assert plain(for_terminal(short, 30)) == [
-        "Figures",
-        "every row: isa avx, note ok",
-        "                       code",
-        "kernel        blocks  bytes",
-        "ghash_one          8   1923",
+        "Figures", "every row: isa avx, note ok", "                       code",
+        "kernel        blocks  bytes", "ghash_one          8   1923",
         "ghash_second      16     24",
-    ]
+    ]  # fmt: skip
     assert plain(for_terminal(replace(FIGURES, spare=("note",)), 40)) == [
-        "Figures",
-        "every row: isa avx",
-        "no room for note: use a wider terminal,",
-        "a pipe or --json",
-        "                       code",
-        "kernel        blocks  bytes",
-        "ghash_one          8   1923",
-        "ghash_second      16     24",
-    ]
+        "Figures", "every row: isa avx", "no room for note: use a wider terminal,",
+        "a pipe or --json", "                       code", "kernel        blocks  bytes",
+        "ghash_one          8   1923", "ghash_second      16     24",
+    ]  # fmt: skip
 
 
 def test_rows_are_paragraphs_where_nothing_else_fits() -> None:
     assert plain(for_terminal(FIGURES, 32)) == [
-        "Figures",
-        "every row: isa avx",
-        "ghash_one",
-        "  blocks: 8  code bytes: 1923",
-        "  note: short",
-        "ghash_second",
-        "  blocks: 16  code bytes: 24",
-        "  note: a longer note, which may",
-        "    be wrapped at spaces",
-    ]
+        "Figures", "every row: isa avx", "ghash_one", "  blocks: 8  code bytes: 1923",
+        "  note: short", "ghash_second", "  blocks: 16  code bytes: 24",
+        "  note: a longer note, which may", "    be wrapped at spaces",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [1, 20, 40, 80, 120, 200])

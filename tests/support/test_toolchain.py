@@ -1,7 +1,5 @@
 """Tools are found or refused with a remedy, and what they write depends on the source alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What functions leave behind, found in their bytes and compared with what the proof sees."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -35,7 +35,7 @@ def test_a_right_pipelined_loop_is_proved_for_every_length(name: str) -> None:
     proof = prove(text_of(name))
     assert proof.refutation is None
     assert {(t.lengths, t.method) for t in proof.theorems} == {
-        ("0..4611686018427387903, multiples of 16", "certificate"),
+        ("0..4611686018427387903, multiples of 16", "certificate")
     }
 
 

@@ -4,7 +4,6 @@ A piece moves the stack pointer into the buffer of the harness, so that pushes a
 and leaves it in rdi. The rows run it at the address at which the CPU ran it.
 """
 
-import pickle
 import random
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cpus import AS_FOUND
-from helpers.row_checking import INSTANCES, checkable, context_of, vectors
+from helpers.row_checking import INSTANCES, checkable, natively
 from iced_x86 import Decoder, Instruction
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -134,25 +133,12 @@ def compare(name: str, data: bytes, state: cases.State, *after: object) -> list[
 
 
 def run(todo: list[tuple[str, bytes, cases.State]], folder: Path) -> list[str]:
-    source, blob = folder / "row.asm", folder / "row.bin"
-    source.write_text(native.source(vectors()))
-    nasm = [*find_nasm().command, "-f", "bin", str(source), "-o", str(blob)]
-    subprocess.run(nasm, check=True)
-    sent = [(data, context_of(state), state.memory) for _, data, state in todo]
-    done = subprocess.run(
-        [sys.executable, native.__file__, str(blob)],
-        input=pickle.dumps(sent),
-        capture_output=True,
-        check=True,
-    )
-    wrong: list[str] = []
-    for (name, data, state), (context, memory, at) in zip(
-        todo, pickle.loads(done.stdout), strict=True
-    ):
-        words = [int.from_bytes(context[k : k + 8], "little") for k in range(0, 200, 8)]
-        vec = [int.from_bytes(context[k : k + 64], "little") for k in range(256, len(context), 64)]
-        wrong += compare(name, data, state, words[:16], words[16], words[17:25], vec, memory, at)
-    return wrong
+    left = natively([(data, state) for _, data, state in todo], folder)
+    return [
+        wrong
+        for (name, data, state), after in zip(todo, left, strict=True)
+        for wrong in compare(name, data, state, *after)
+    ]
 
 
 def todo(each: int) -> list[tuple[str, bytes, cases.State]]:

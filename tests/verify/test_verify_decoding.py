@@ -18,9 +18,7 @@ from ghashgen.verify.x86_64.decoding import NOPS, address_registers, decode, dou
 from ghashgen.verify.x86_64.elf import load_image
 from ghashgen.verify.x86_64.rows.table import code_name, rows
 
-MISREAD = {
-    "EVEX_VMOVQ_RM64_XMM": "capstone scales a displacement of a byte by 16, not 8",
-}
+MISREAD = {"EVEX_VMOVQ_RM64_XMM": "capstone scales a displacement of a byte by 16, not 8"}
 """Forms of which the second decoder misreads some instances: refused, not wrong."""
 
 IGNORED = "meaningless bits set in its immediate"

@@ -55,22 +55,12 @@ PLANTED = [
     ("aesni", 128, "xmm1, xmm1, 0xff\n    P", "xmm1, xmm1, 0xaa\n    P", "round key 1 is wrong"),
     ("aesni", 128, "16 * round], xmm0", f"16 * {SWAPPED}], xmm0", "round key 3 is wrong"),
     ("aesni", 192, "xmm2, xmm2, 0x55", "xmm2, xmm2, 0xff", "round key 1 is wrong"),
-    (
-        "aesni",
-        192,
-        "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0x55",
-        "xmm2, xmm1, rcon + (step == 7)\n    pshufd      xmm2, xmm2, 0x55",
-        "round key 12 is",
-    ),
+    ("aesni", 192, "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0x55",
+        "xmm2, xmm1, rcon + (step == 7)\n    pshufd      xmm2, xmm2, 0x55", "round key 12 is"),
     ("aesni", 192, "xmm3, xmm0, 0xff", "xmm3, xmm0, 0xaa", "round key 2 is wrong"),
     ("aesni", 256, "xmm2, xmm2, 0xaa", "xmm2, xmm2, 0xff", "round key 3 is wrong"),
-    (
-        "aesni",
-        256,
-        "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0xff",
-        "xmm2, xmm1, 1\n    pshufd      xmm2, xmm2, 0xff",
-        "round key 4 is",
-    ),
+    ("aesni", 256, "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0xff",
+        "xmm2, xmm1, 1\n    pshufd      xmm2, xmm2, 0xff", "round key 4 is"),
     ("vaes", 128, "db 13, 14, 15, 12", "db 12, 13, 14, 15", "round key 1 is wrong"),
     ("vaes", 256, "db 12, 13, 14, 15", "db 13, 14, 15, 12", "round key 3 is wrong"),
     ("vaes", 256, "mov         eax, %3", "mov         eax, %3 | 0x100", "round key 2 is wrong"),
@@ -84,14 +74,9 @@ PLANTED = [
     # The other half of the lanes holds it.
     ("vaes", 128, "vinserti64x4 zmm0, zmm0, ymm0, 1", "nop", "table entry B of H^1 is wrong"),
     # The powers of H.
-    (
-        "aesni",
-        128,
-        "%%power:\n",
-        "    pxor xmm0, xmm1\n%%power:\n",
-        "table entry B of H^2 is wrong",
-    ),
-]
+    ("aesni", 128, "%%power:\n", "    pxor xmm0, xmm1\n%%power:\n",
+        "table entry B of H^2 is wrong"),
+]  # fmt: skip
 """Kernel, key, a text in it, what stands there instead, and a word of the refusal."""
 
 

@@ -1,4 +1,4 @@
-"""Faults in AES-GCM kernels that validation tells are refused by the proof, each by its word."""
+"""Faults in AES-GCM kernels that validation tells are refused by the proof."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +9,6 @@ from helpers.gcm_faults import PLANTED, Planted, made
 from ghashgen.check.proofs import statement
 from ghashgen.support.toolchain import Tool
 from ghashgen.verify.prove import prove_object
-
-
-def test_every_fault_that_validation_tells_is_refused() -> None:
-    assert all(planted.refused for planted in PLANTED)
-    assert len(PLANTED) > 40
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)

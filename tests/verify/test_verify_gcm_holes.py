@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 from helpers.gcm_proving import SMALL, proved, text_of
-from helpers.piece_faults import FUNCTION, MEMORY, OPEN, TIMING, Edit, edited
+from helpers.piece_faults import ASKED, FUNCTION, MEMORY, OPEN, TIMING, Edit, Row, at, edited
 from helpers.planting import put
 
 from ghashgen.verify.core.refutation import Category, Refutation
@@ -69,30 +69,20 @@ PAIR = """ cmp r12, 16
 
 SPIN = " mov ecx, 3\n.spin:\n sub ecx, 1\n cmp ecx, 0\n jne .spin\n"
 
-HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
+HOLES: dict[str, tuple[str, *Row]] = {
     # A loop that moves no pointer cuts before the output's beginning is known to be one.
-    "the output is cleared from its second group on": (
-        "open", first_group(spin=True), first_group(spin=False),
-        MEMORY, "store to 16 bytes of output that end 16 beyond it",
-    ),
+    "the output is cleared from its second group on": ("open", first_group(spin=True),
+        first_group(spin=False), MEMORY, "store to 16 bytes of output that end 16 beyond it"),
     # What is proved behind the answer, for one alignment of the stack, holds for that one.
-    "aligned for one stack of four": (
-        "open", aligned(" vmovdqa ymm12, [rsp + 16]\n vzeroupper\n"), aligned(""),
-        MEMORY, "load from stack needs 32-byte alignment, which is not assured",
-    ),
-    "a condition on 32 bits": (
-        "open", compared("test eax, eax", "je .right"), compared("test rax, rax", "je .right"),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a condition on all bits but one": (
-        "open", compared("shr rax, 1", "je .right"), compared("or rax, rax", "je .right"),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a condition on more than the tag": (
-        "open", compared("vmovq rcx, xmm2", "or rax, rcx", "je .right"),
-        compared("mov rcx, rax", "or rax, rcx", "je .right"),
-        TIMING, "a condition depends on a secret",
-    ),
+    "aligned for one stack of four": ("open", aligned(" vmovdqa ymm12, [rsp + 16]\n vzeroupper\n"),
+        aligned(""), MEMORY, "load from stack needs 32-byte alignment, which is not assured"),
+    "a condition on 32 bits": ("open", compared("test eax, eax", "je .right"),
+        compared("test rax, rax", "je .right"), *ASKED),
+    "a condition on all bits but one": ("open", compared("shr rax, 1", "je .right"),
+        compared("or rax, rax", "je .right"), *ASKED),
+    "a condition on more than the tag": ("open",
+        compared("vmovq rcx, xmm2", "or rax, rcx", "je .right"),
+        compared("mov rcx, rax", "or rax, rcx", "je .right"), *ASKED),
     "bytes of the tag compared one after the other": (
         "open",
         put(
@@ -103,104 +93,57 @@ HOLES: dict[str, tuple[str, Edit, Edit, Category, str]] = {
         put((DIFFERS, f"{DIFFERS}.differs:\n")),
         TIMING, "a condition depends on a secret",
     ),
-    "a condition on the tag once more": (
-        "open", put((".right:\n", ".right:\n cmp rax, 0\n jne .refused\n")),
-        put((".right:\n", ".right:\n cmp r13, r13\n jne .refused\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "one byte of the tag fewer": (
-        "open",
-        put(("vmovq xmm1, r10\n vp", "lea rcx, [r10 - 1]\n vmovq xmm1, rcx\n vp")),
-        put(("vmovq xmm1, r10\n vp", "lea rcx, [r10]\n vmovq xmm1, rcx\n vp")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the right tag is given away": (
-        "open", put((CLEARED, f"{CLEARED} vmovdqu [r13 - 16], xmm1\n")),
-        put((CLEARED, f"{CLEARED} vmovdqu xmm1, [rsp]\n")),
-        MEMORY, "store to 16 bytes of output that start 16 before it",
-    ),
-    "the status is a byte of the tag": (
-        "open", put((f"{CLEARED} mov eax, 0x01", f"{CLEARED} vmovd eax, xmm1")),
-        put((f"{CLEARED} mov eax, 0x01", f"{CLEARED} mov eax, 2\n sub eax, 1")),
-        FUNCTION, "the status is wrong, not 1",
-    ),
-    "text is written behind the zeros": (
-        "open", put((CLEARED, f"{CLEARED} mov byte [rbp - 1], 1\n")),
-        put((CLEARED, f"{CLEARED} mov rbp, 0\n")),
-        MEMORY, "store to 1 bytes of output that start 1 before it",
-    ),
-    "zeros that end a byte early": (
-        "open",
-        put(("and r14, 0x01\n cmp r14, 0x00\n je ", "jmp ")),
-        put(("and r14, 0x01\n cmp r14, 0x00\n je ",
-                   "and r14, 0x01\n cmp r14, 0x00\n jbe ")),
-        FUNCTION, "the output at 0 is not written",
-    ),
-    "zeros that end a byte late": (
-        "open", put((DIFFERS, f"{DIFFERS} add r14, 1\n")),
-        put((DIFFERS, f"{DIFFERS} add r14, 0\n")),
-        MEMORY, "store to 1 bytes of output that end 1 beyond it",
-    ),
+    "a condition on the tag once more": ("open", *at(".right:\n",
+        ".right:\n cmp rax, 0\n jne .refused\n", ".right:\n cmp r13, r13\n jne .refused\n",
+        *ASKED)),
+    "one byte of the tag fewer": ("open", *at("vmovq xmm1, r10\n vp",
+        "lea rcx, [r10 - 1]\n vmovq xmm1, rcx\n vp", "lea rcx, [r10]\n vmovq xmm1, rcx\n vp",
+        *ASKED)),
+    "the right tag is given away": ("open", *at(CLEARED, f"{CLEARED} vmovdqu [r13 - 16], xmm1\n",
+        f"{CLEARED} vmovdqu xmm1, [rsp]\n", MEMORY,
+        "store to 16 bytes of output that start 16 before it")),
+    "the status is a byte of the tag": ("open", *at(f"{CLEARED} mov eax, 0x01",
+        f"{CLEARED} vmovd eax, xmm1", f"{CLEARED} mov eax, 2\n sub eax, 1", FUNCTION,
+        "the status is wrong, not 1")),
+    "text is written behind the zeros": ("open", *at(CLEARED, f"{CLEARED} mov byte [rbp - 1], 1\n",
+        f"{CLEARED} mov rbp, 0\n", MEMORY, "store to 1 bytes of output that start 1 before it")),
+    "zeros that end a byte early": ("open", *at("and r14, 0x01\n cmp r14, 0x00\n je ", "jmp ",
+        "and r14, 0x01\n cmp r14, 0x00\n jbe ", FUNCTION, "the output at 0 is not written")),
+    "zeros that end a byte late": ("open", *at(DIFFERS, f"{DIFFERS} add r14, 1\n",
+        f"{DIFFERS} add r14, 0\n", MEMORY, "store to 1 bytes of output that end 1 beyond it")),
     # Totals, where loops have been cut.
-    "a total that the loop counts down": (
-        "seal", put((".group:\n", ".group:\n sub r12, 32\n")),
-        put((".group:\n", ".group:\n mov rcx, r12\n add rcx, 32\n")),
-        FUNCTION, "the tag is wrong",
-    ),
-    "the length of the text for that of the AAD": (
-        "seal", put(("shl r8, 0x03 ", "mov r8, r12\n shl r8, 3 ;")),
-        put(("shl r8, 0x03 ", "mov rcx, r8\n mov r8, rcx\n shl r8, 3 ;")),
-        FUNCTION, "the tag is wrong",
-    ),
-    "what is left of the text for its length": (
-        "seal", put(("shl r12, 0x03 ", "mov r12, r10\n shl r12, 3 ;")),
-        put(("shl r12, 0x03 ", "add r12, r12\n shl r12, 2 ;")),
-        FUNCTION, "the tag is wrong",
-    ),
-    "the length of the text in 32 bits": (
-        "seal", put(("vmovq xmm2, r12\n", "vmovd xmm2, r12d\n")),
-        put(("vmovq xmm2, r12\n", "vmovq xmm2, r12\n vmovdqa xmm2, xmm2\n")),
-        OPEN, "the tag is wrong",
-    ),
-    "one pair of lengths, asked for before any loop": (
-        "seal", put((".iv_ready:\n", f".iv_ready:\n{PAIR}")),
-        put((".iv_ready:\n", ".iv_ready:\n cmp r12, 16\n")),
-        FUNCTION, "the status is wrong, not 0",
-    ),
-    "one pair of lengths, asked for behind all loops": (
-        "seal", put((".tag:\n", f".tag:\n{PAIR}")),
-        put((".tag:\n", ".tag:\n cmp r12, 16\n")),
-        FUNCTION, "the status is wrong, not 0",
-    ),
-    "AAD that is not padded with zeros": (
-        "seal",
+    "a total that the loop counts down": ("seal", *at(".group:\n", ".group:\n sub r12, 32\n",
+        ".group:\n mov rcx, r12\n add rcx, 32\n", FUNCTION, "the tag is wrong")),
+    "the length of the text for that of the AAD": ("seal", *at("shl r8, 0x03 ",
+        "mov r8, r12\n shl r8, 3 ;", "mov rcx, r8\n mov r8, rcx\n shl r8, 3 ;", FUNCTION,
+        "the tag is wrong")),
+    "what is left of the text for its length": ("seal", *at("shl r12, 0x03 ",
+        "mov r12, r10\n shl r12, 3 ;", "add r12, r12\n shl r12, 2 ;", FUNCTION,
+        "the tag is wrong")),
+    "the length of the text in 32 bits": ("seal", *at("vmovq xmm2, r12\n", "vmovd xmm2, r12d\n",
+        "vmovq xmm2, r12\n vmovdqa xmm2, xmm2\n", OPEN, "the tag is wrong")),
+    "one pair of lengths, asked for before any loop": ("seal", *at(".iv_ready:\n",
+        f".iv_ready:\n{PAIR}", ".iv_ready:\n cmp r12, 16\n", FUNCTION,
+        "the status is wrong, not 0")),
+    "one pair of lengths, asked for behind all loops": ("seal", *at(".tag:\n", f".tag:\n{PAIR}",
+        ".tag:\n cmp r12, 16\n", FUNCTION, "the status is wrong, not 0")),
+    "AAD that is not padded with zeros": ("seal",
         lambda own: re.sub(PADDED, r"\1;", own, count=1, flags=re.S),
-        lambda own: re.sub(PADDED, r"\1vpsrldq xmm9, xmm9, 1 ;", own, count=1, flags=re.S),
-        OPEN, "search: no invariant of the loop",
-    ),
-    "an IV whose length is in the other half of its block": (
-        "seal", put((IV_BITS, f"{IV_BITS} vpslldq xmm3, xmm3, 8\n")),
-        put((IV_BITS, f"{IV_BITS} vpslldq xmm3, xmm3, 0\n")),
-        FUNCTION, "the tag: sbox of a product",
-    ),
-    "a state that begins with ones": (
-        "seal", put(("vpxor xmm3, xmm3, xmm3\n mov r11, r8",
-                           "vpcmpeqd xmm3, xmm3, xmm3\n mov r11, r8")),
-        put(("vpxor xmm3, xmm3, xmm3\n mov r11, r8",
-                   "vpsrldq xmm3, xmm3, 16\n mov r11, r8")),
-        FUNCTION, "the tag",
-    ),
-    "the tag written before a length is refused": (
-        "seal", put((".refused:\n", ".refused:\n mov byte [rax], 0\n")),
-        put((".refused:\n", ".refused:\n xor eax, eax\n")),
-        OPEN, "something is written, where all is to stay",
-    ),
+        lambda own: re.sub(PADDED, r"\1vpsrldq xmm9, xmm9, 1 ;", own, count=1, flags=re.S), OPEN,
+        "search: no invariant of the loop"),
+    "an IV whose length is in the other half of its block": ("seal", *at(IV_BITS,
+        f"{IV_BITS} vpslldq xmm3, xmm3, 8\n", f"{IV_BITS} vpslldq xmm3, xmm3, 0\n", FUNCTION,
+        "the tag: sbox of a product")),
+    "a state that begins with ones": ("seal", *at("vpxor xmm3, xmm3, xmm3\n mov r11, r8",
+        "vpcmpeqd xmm3, xmm3, xmm3\n mov r11, r8", "vpsrldq xmm3, xmm3, 16\n mov r11, r8", FUNCTION,
+        "the tag")),
+    "the tag written before a length is refused": ("seal", *at(".refused:\n",
+        ".refused:\n mov byte [rax], 0\n", ".refused:\n xor eax, eax\n", OPEN,
+        "something is written, where all is to stay")),
     # The operand of a NOP is no address; that of a prefetch is one.
-    "a prefetch at the tag": (
-        "seal", put((TAG, f"vmovq rcx, xmm0\n prefetcht0 [rcx]\n {TAG}")),
-        put((TAG, f"vmovq rcx, xmm0\n nop dword [rcx + rcx]\n {TAG}")),
-        TIMING, "an address depends on a secret",
-    ),
+    "a prefetch at the tag": ("seal", *at(TAG, f"vmovq rcx, xmm0\n prefetcht0 [rcx]\n {TAG}",
+        f"vmovq rcx, xmm0\n nop dword [rcx + rcx]\n {TAG}", TIMING,
+        "an address depends on a secret")),
 }  # fmt: skip
 """What is wrong: the function, how it is made wrong, its twin, and the refusal."""
 

@@ -4,8 +4,6 @@ import pytest
 from helpers.gcm_proving import AVX, proved, text_of
 from helpers.piece_faults import changed
 
-from ghashgen.check.proofs import statement
-from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import THEOREMS
@@ -54,8 +52,3 @@ def test_a_planted_fault_is_refused(fault: str) -> None:
     assert refutation is not None
     assert refutation.category is Category.FUNCTION, str(refutation)
     assert words in str(refutation)
-
-
-def test_a_kernel_of_streams_is_stated_whole() -> None:
-    stated = statement(AVX, AVX.name, "sysv")
-    assert [f.operation for f in stated.functions] == list(functions_of(AVX))

@@ -4,6 +4,7 @@ import pytest
 from helpers.piece_faults import (
     ABI,
     ALIGNED,
+    ASKED,
     AVX,
     FUNCTION,
     MEMORY,
@@ -12,7 +13,9 @@ from helpers.piece_faults import (
     TIMING,
     WIDE,
     Edit,
-    behind,
+    Row,
+    after,
+    at,
     require_refused,
     require_wiped,
 )
@@ -49,92 +52,48 @@ AT = """.lengths:
 """
 TEST_BEGUN = "cmp r8, 0x00\n je .lengths"
 
-VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
+VERIFY: dict[str, Row] = {
     # What is compared.
-    "15 bytes of 16": (
-        put((LOOKED, f"vpslldq xmm0, xmm0, 1\n {LOOKED}")),
-        put((LOOKED, f"vpslldq xmm0, xmm0, 0\n {LOOKED}")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "half of a tag": (
-        put((JOINED, "")), put((JOINED, "vpor xmm0, xmm1, xmm0")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "32 bits of what differs": (
-        put((DECIDE, DECIDE.replace("rax", "eax"))),
-        put((DECIDE, "test rax, rax\n jz .right\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a byte of the tag that is given has to be 0": (
-        put((FOUND, f"{FOUND} movzx ecx, byte [rdx]\n or rax, rcx\n")),
-        put((FOUND, f"{FOUND} movzx ecx, byte [rdx]\n or rax, rax\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "another mask": (
-        put(("[rsi + 32]", "[rsi + 48]")), put(("[rsi + 32]", "[rsi + 64 - 32]")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "lengths swapped": (
-        put(("vpunpcklqdq xmm1, xmm1, xmm2", "vpunpcklqdq xmm1, xmm2, xmm1")),
-        put(("vpunpcklqdq xmm1, xmm1, xmm2", "vpslldq xmm2, xmm2, 8\n vpor xmm1, xmm1, xmm2")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the length of AAD says how far the text's block has begun": (
-        put(("je .begun", "jmp .begun")), put(("je .begun", "jbe .begun")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a begun block by 3 bits of a length": (
-        put(("and r8, 0x0f", "and r8, 0x07")),
-        put(("and r8, 0x0f", "mov r11, 15\n and r8, r11")),
-        OPEN, "not decided: the low bits of a number",
-    ),
-    "a block has begun, by stale flags": (
-        put((TEST_BEGUN, "cmp rax, 1\n je .lengths")), put((TEST_BEGUN, "je .lengths")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "AAD's length in 32 bits": (
-        put(("shl r10, 0x03 ", "shl r10d, 3 ;")),
-        put(("shl r10, 0x03 ", "lea r10, [r10 * 8] ;")),
-        TIMING, "a condition depends on a secret",
-    ),
+    "15 bytes of 16": at(LOOKED, f"vpslldq xmm0, xmm0, 1\n {LOOKED}",
+        f"vpslldq xmm0, xmm0, 0\n {LOOKED}", *ASKED),
+    "half of a tag": at(JOINED, "", "vpor xmm0, xmm1, xmm0", *ASKED),
+    "32 bits of what differs": at(DECIDE, DECIDE.replace("rax", "eax"),
+        "test rax, rax\n jz .right\n", *ASKED),
+    "a byte of the tag that is given has to be 0": at(FOUND,
+        f"{FOUND} movzx ecx, byte [rdx]\n or rax, rcx\n",
+        f"{FOUND} movzx ecx, byte [rdx]\n or rax, rax\n", *ASKED),
+    "another mask": at("[rsi + 32]", "[rsi + 48]", "[rsi + 64 - 32]", *ASKED),
+    "lengths swapped": at("vpunpcklqdq xmm1, xmm1, xmm2", "vpunpcklqdq xmm1, xmm2, xmm1",
+        "vpslldq xmm2, xmm2, 8\n vpor xmm1, xmm1, xmm2", *ASKED),
+    "the length of AAD says how far the text's block has begun": at("je .begun", "jmp .begun",
+        "jbe .begun", *ASKED),
+    "a begun block by 3 bits of a length": at("and r8, 0x0f", "and r8, 0x07",
+        "mov r11, 15\n and r8, r11", OPEN, "not decided: the low bits of a number"),
+    "a block has begun, by stale flags": at(TEST_BEGUN, "cmp rax, 1\n je .lengths", "je .lengths",
+        *ASKED),
+    "AAD's length in 32 bits": at("shl r10, 0x03 ", "shl r10d, 3 ;", "lea r10, [r10 * 8] ;",
+        *ASKED),
     # Lengths of tags, and phases.
-    "a tag of 5 bytes": (
-        put((FIRST, f"cmp rcx, 5\n je .tag_length\n {FIRST}")),
-        put((FIRST, f"cmp rcx, 4\n je .tag_length\n {FIRST}")),
-        FUNCTION, "a tag of 5 bytes is not refused",
-    ),
-    "a tag of 17 bytes": (
-        put(("cmp rcx, 0x11", "cmp rcx, 0x12")),
-        put(("cmp rcx, 0x11\n jae ", "cmp rcx, 0x10\n ja ")),
-        MEMORY, "load from tag, which has no initial content",
-    ),
-    "a tag of 4 bytes is refused": (
-        put((FIRST, "cmp rcx, 8\n")), put((FIRST, "lea r9, [rcx - 4]\n cmp r9, 0\n")),
-        FUNCTION, "nothing depends on whether the tag is right",
-    ),
-    "the length of a tag modulo 2^32": (
-        put((FIRST, f"mov ecx, ecx\n {FIRST}")), put((FIRST, f"mov rcx, rcx\n {FIRST}")),
-        FUNCTION, "a tag of 4294967311 bytes is not refused",
-    ),
-    "a message that has not begun": (
-        put((NO_PHASE, "")), put((NO_PHASE, "test rax, rax\n jz .misplaced\n")),
-        FUNCTION, "the status is wrong, not 3",
-    ),
-    "a phase of 3": (
-        put(("cmp rax, 0x03", "cmp rax, 0x04")),
-        put(("cmp rax, 0x03\n jae ", "cmp rax, 0x02\n ja ")),
-        FUNCTION, "the status is wrong, not 3",
-    ),
-    "a phase beyond 32 bits": (
-        put(("mov rax, [rsi + 80]", "mov eax, [rsi + 80]")),
-        put(("mov rax, [rsi + 80]", "lea r9, [rsi + 40]\n mov rax, [r9 + 40]")),
-        OPEN, "part of a pointer or a length loaded",
-    ),
-    "the phase is asked for before the length": (
-        put((FIRST, f"cmp qword [rsi + 80], 0\n je .misplaced\n {FIRST}")),
-        put((FIRST, f"cmp qword [rsi + 80], 0\n je .first\n.first:\n {FIRST}")),
-        OPEN, "tag_length, which has to be known",
-    ),
+    "a tag of 5 bytes": at(FIRST, f"cmp rcx, 5\n je .tag_length\n {FIRST}",
+        f"cmp rcx, 4\n je .tag_length\n {FIRST}", FUNCTION, "a tag of 5 bytes is not refused"),
+    "a tag of 17 bytes": (put(("cmp rcx, 0x11", "cmp rcx, 0x12")),
+        put(("cmp rcx, 0x11\n jae ", "cmp rcx, 0x10\n ja ")), MEMORY,
+        "load from tag, which has no initial content"),
+    "a tag of 4 bytes is refused": at(FIRST, "cmp rcx, 8\n", "lea r9, [rcx - 4]\n cmp r9, 0\n",
+        FUNCTION, "nothing depends on whether the tag is right"),
+    "the length of a tag modulo 2^32": at(FIRST, f"mov ecx, ecx\n {FIRST}",
+        f"mov rcx, rcx\n {FIRST}", FUNCTION, "a tag of 4294967311 bytes is not refused"),
+    "a message that has not begun": at(NO_PHASE, "", "test rax, rax\n jz .misplaced\n", FUNCTION,
+        "the status is wrong, not 3"),
+    "a phase of 3": (put(("cmp rax, 0x03", "cmp rax, 0x04")),
+        put(("cmp rax, 0x03\n jae ", "cmp rax, 0x02\n ja ")), FUNCTION,
+        "the status is wrong, not 3"),
+    "a phase beyond 32 bits": at("mov rax, [rsi + 80]", "mov eax, [rsi + 80]",
+        "lea r9, [rsi + 40]\n mov rax, [r9 + 40]", OPEN, "part of a pointer or a length loaded"),
+    "the phase is asked for before the length": at(FIRST,
+        f"cmp qword [rsi + 80], 0\n je .misplaced\n {FIRST}",
+        f"cmp qword [rsi + 80], 0\n je .first\n.first:\n {FIRST}", OPEN,
+        "tag_length, which has to be known"),
     # What is left.
     "the state outlives a tag that differs": (
         put((ERASE, f"{EARLY}{ERASE}"), (DECIDE, "jmp .right\n.differs:\n")),
@@ -148,80 +107,44 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
             (".right:\n", f".same:\n vpxor xmm0, xmm0, xmm0\n{ERASED}")),
         FUNCTION, "byte 0 of the state is not written",
     ),
-    "80 bytes are erased": (
-        put((LAST, "")), put((LAST, "vmovups [rsi + 80], xmm0\n")),
-        FUNCTION, "byte 80 of the state is not written",
-    ),
-    "the tag stays in the state": (
-        behind((LAST, " vmovdqu [rsi + 48], xmm1\n")),
-        behind((LAST, " vmovdqu [rsi + 48], xmm0\n")),
-        FUNCTION, "byte 48 of the state is wrong",
-    ),
-    "the phase is erased, though a length is refused": (
-        behind((REFUSED, " mov qword [rsi + 80], 0\n")), behind((REFUSED, " mov eax, 0\n")),
-        FUNCTION, "something is written, where all is to stay",
-    ),
-    "the state of no message is erased": (
-        behind((".misplaced:\n", " vpxor xmm0, xmm0, xmm0\n vmovdqu [rsi], xmm0\n")),
-        behind((".misplaced:\n", " vpxor xmm0, xmm0, xmm0\n vmovdqu xmm0, [rsi]\n")),
-        FUNCTION, "something is written, where all is to stay",
-    ),
+    "80 bytes are erased": at(LAST, "", "vmovups [rsi + 80], xmm0\n", FUNCTION,
+        "byte 80 of the state is not written"),
+    "the tag stays in the state": after(LAST, " vmovdqu [rsi + 48], xmm1\n",
+        " vmovdqu [rsi + 48], xmm0\n", FUNCTION, "byte 48 of the state is wrong"),
+    "the phase is erased, though a length is refused": after(REFUSED, " mov qword [rsi + 80], 0\n",
+        " mov eax, 0\n", FUNCTION, "something is written, where all is to stay"),
+    "the state of no message is erased": after(".misplaced:\n",
+        " vpxor xmm0, xmm0, xmm0\n vmovdqu [rsi], xmm0\n",
+        " vpxor xmm0, xmm0, xmm0\n vmovdqu xmm0, [rsi]\n", FUNCTION,
+        "something is written, where all is to stay"),
     # The status.
-    "a tag that differs is right": (
-        put(("mov eax, 0x01", "mov eax, 0")),
-        put(("mov eax, 0x01", "xor eax, eax\n inc eax")),
-        FUNCTION, "the status is wrong, not 1",
-    ),
-    "a tag that is right differs": (
-        put((DECIDE, DECIDE.replace("je ", "jne "))),
-        put((DECIDE, "cmp rax, 0\n jne .differs\n jmp .right\n.differs:\n")),
-        FUNCTION, "the status is wrong, not 1",
-    ),
-    "whatever differs is right": (
-        put((DECIDE, "jmp .right\n")), put((DECIDE, "test rax, rax\n je .right\n")),
-        FUNCTION, "nothing depends on whether the tag is right",
-    ),
-    "2 for 3": (
-        put(("mov eax, 0x03", "mov eax, 2")),
-        put(("mov eax, 0x03", "mov eax, 2\n inc eax")),
-        FUNCTION, "the status is wrong, not 3",
-    ),
+    "a tag that differs is right": at("mov eax, 0x01", "mov eax, 0", "xor eax, eax\n inc eax",
+        FUNCTION, "the status is wrong, not 1"),
+    "a tag that is right differs": at(DECIDE, DECIDE.replace("je ", "jne "),
+        "cmp rax, 0\n jne .differs\n jmp .right\n.differs:\n", FUNCTION,
+        "the status is wrong, not 1"),
+    "whatever differs is right": at(DECIDE, "jmp .right\n", "test rax, rax\n je .right\n", FUNCTION,
+        "nothing depends on whether the tag is right"),
+    "2 for 3": at("mov eax, 0x03", "mov eax, 2", "mov eax, 2\n inc eax", FUNCTION,
+        "the status is wrong, not 3"),
     # Memory.
-    "16 bytes of a shorter tag": (
-        put(("je .whole", "jmp .whole")), put(("je .whole", "jae .whole")),
-        MEMORY, "load from 16 bytes of tag that end 12 beyond it",
-    ),
-    "8 bytes of a tag of 4": (
-        put(("jb .four", "")),
-        put(("cmp rcx, 0x08\n jb .four", "cmp rcx, 4\n je .four")),
-        MEMORY, "load from 8 bytes of tag that end 4 beyond it",
-    ),
-    "the byte behind a tag": (
-        put((".compare:\n", ".compare:\n movzx r9d, byte [rdx + rcx]\n")),
-        put((".compare:\n", ".compare:\n movzx r9d, byte [rdx + rcx - 1]\n")),
-        MEMORY, "load from 1 bytes of tag that end 1 beyond it",
-    ),
-    "the tag is overwritten": (
-        put((LAST, "vmovd [rdx], xmm0\n " + LAST)),
-        put((LAST, "vmovd xmm2, [rdx]\n " + LAST)),
-        MEMORY, "store to tag, which is read-only",
-    ),
-    "97 bytes of a state": (
-        behind((LAST, " vmovdqu [rsi + 81], xmm0\n")),
-        behind((LAST, " vmovdqu [rsi + 80], xmm0\n")),
-        MEMORY, "store to 16 bytes of stream that end 1 beyond it",
-    ),
-    "a tag that is aligned": (
-        put(("vmovdqu xmm1, [rdx]", "vmovdqa xmm1, [rdx]")),
-        put(("vmovdqu xmm1, [rdx]", "vmovdqu xmm1, [rdx + 0]")),
-        MEMORY, "needs 16-byte alignment",
-    ),
+    "16 bytes of a shorter tag": at("je .whole", "jmp .whole", "jae .whole", MEMORY,
+        "load from 16 bytes of tag that end 12 beyond it"),
+    "8 bytes of a tag of 4": (put(("jb .four", "")),
+        put(("cmp rcx, 0x08\n jb .four", "cmp rcx, 4\n je .four")), MEMORY,
+        "load from 8 bytes of tag that end 4 beyond it"),
+    "the byte behind a tag": at(".compare:\n", ".compare:\n movzx r9d, byte [rdx + rcx]\n",
+        ".compare:\n movzx r9d, byte [rdx + rcx - 1]\n", MEMORY,
+        "load from 1 bytes of tag that end 1 beyond it"),
+    "the tag is overwritten": at(LAST, "vmovd [rdx], xmm0\n " + LAST, "vmovd xmm2, [rdx]\n " + LAST,
+        MEMORY, "store to tag, which is read-only"),
+    "97 bytes of a state": after(LAST, " vmovdqu [rsi + 81], xmm0\n", " vmovdqu [rsi + 80], xmm0\n",
+        MEMORY, "store to 16 bytes of stream that end 1 beyond it"),
+    "a tag that is aligned": at("vmovdqu xmm1, [rdx]", "vmovdqa xmm1, [rdx]",
+        "vmovdqu xmm1, [rdx + 0]", MEMORY, "needs 16-byte alignment"),
     # Constant time.
-    "it is asked twice": (
-        behind((".right:\n", " cmp rax, 0\n jne .refused\n")),
-        behind((".right:\n", " cmp rcx, rcx\n jne .refused\n")),
-        TIMING, "a condition depends on a secret",
-    ),
+    "it is asked twice": after(".right:\n", " cmp rax, 0\n jne .refused\n",
+        " cmp rcx, rcx\n jne .refused\n", *ASKED),
     "it is asked of what is no message": (
         put((NO_PHASE, ""), (ERASE, f"{EARLY}{NO_MESSAGE}{ERASE}"),
             (DECIDE, f"jmp .right\n.differs:\n {NO_MESSAGE}vpxor xmm0, xmm0, xmm0\n{ERASED}")),
@@ -232,123 +155,67 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
     "the first byte is asked for by itself": (
         put((FOUND, f"{FOUND} cmp al, 0\n jne .other\n"), (DECIDE, f"{DECIDE}.other:\n")),
         put((FOUND, f"{FOUND} cmp rcx, rcx\n jne .other\n"), (DECIDE, f"{DECIDE}.other:\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the state decides": (
-        put((FOUND, f"{FOUND} vmovq r11, xmm1\n cmp qword [rsi], 0\n je .refused\n")),
-        put((FOUND, f"{FOUND} vmovq r11, xmm1\n cmp qword [rsi + 80], 0\n je .refused\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a load at what differs": (
-        put((ERASE, f"prefetcht0 [rax]\n {ERASE}")),
-        put((ERASE, f"prefetcht0 [rdx]\n {ERASE}")),
-        TIMING, "an address depends on a secret",
-    ),
+        *ASKED),
+    "the state decides": at(FOUND, f"{FOUND} vmovq r11, xmm1\n cmp qword [rsi], 0\n je .refused\n",
+        f"{FOUND} vmovq r11, xmm1\n cmp qword [rsi + 80], 0\n je .refused\n", *ASKED),
+    "a load at what differs": at(ERASE, f"prefetcht0 [rax]\n {ERASE}",
+        f"prefetcht0 [rdx]\n {ERASE}", TIMING, "an address depends on a secret"),
     # The convention.
-    "a register of the caller's": (
-        put((ERASE, f"mov r12, rcx\n {ERASE}")), put((ERASE, f"mov r11, rcx\n {ERASE}")),
-        ABI, "r12",
-    ),
-    "a way that leaves something on the stack": (
-        behind((".misplaced:\n", " push rcx\n")),
-        behind((".misplaced:\n", " push rcx\n pop rcx\n")),
-        ABI, "",
-    ),
+    "a register of the caller's": at(ERASE, f"mov r12, rcx\n {ERASE}", f"mov r11, rcx\n {ERASE}",
+        ABI, "r12"),
+    "a way that leaves something on the stack": after(".misplaced:\n", " push rcx\n",
+        " push rcx\n pop rcx\n", ABI, ""),
     # Against how the one question is recognised, and what is behind it.
-    "differences that cancel": (
-        put((JOINED, "vpxor xmm0, xmm0, xmm1")), put((JOINED, "vpor xmm0, xmm1, xmm0")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "all differences but one": (
-        put((FOUND, f"{FOUND} shr rax, 1\n")), put((FOUND, f"{FOUND} shr rax, 0\n")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the flags of another instruction": (
-        put((DECIDE, "cmp rax, 0\n xor ecx, ecx\n je .right\n")),
-        put((DECIDE, "cmp rax, 0\n mov ecx, 0\n je .right\n")),
-        FUNCTION, "nothing depends on whether the tag is right",
-    ),
-    "whether it is at most 0": (
-        put((DECIDE, DECIDE.replace("je ", "jle "))), put((DECIDE, DECIDE.replace("je ", "jz "))),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the wrong one of two flags": (
-        put((DECIDE, "cmp rax, 0\n sete al\n movzx eax, al\n ret\n")),
-        put((DECIDE, "cmp rax, 0\n setne al\n movzx eax, al\n ret\n")),
-        FUNCTION, "the status is wrong, not 1",
-    ),
-    "a flag in one byte of four": (
-        put((DECIDE, "cmp rax, 0\n setne al\n ret\n")),
-        put((DECIDE, "cmp rax, 0\n setne al\n movzx eax, al\n ret\n")),
-        FUNCTION, "the status is wrong, not 1",
-    ),
+    "differences that cancel": at(JOINED, "vpxor xmm0, xmm0, xmm1", "vpor xmm0, xmm1, xmm0",
+        *ASKED),
+    "all differences but one": at(FOUND, f"{FOUND} shr rax, 1\n", f"{FOUND} shr rax, 0\n", *ASKED),
+    "the flags of another instruction": at(DECIDE, "cmp rax, 0\n xor ecx, ecx\n je .right\n",
+        "cmp rax, 0\n mov ecx, 0\n je .right\n", FUNCTION,
+        "nothing depends on whether the tag is right"),
+    "whether it is at most 0": at(DECIDE, DECIDE.replace("je ", "jle "),
+        DECIDE.replace("je ", "jz "), *ASKED),
+    "the wrong one of two flags": at(DECIDE, "cmp rax, 0\n sete al\n movzx eax, al\n ret\n",
+        "cmp rax, 0\n setne al\n movzx eax, al\n ret\n", FUNCTION, "the status is wrong, not 1"),
+    "a flag in one byte of four": at(DECIDE, "cmp rax, 0\n setne al\n ret\n",
+        "cmp rax, 0\n setne al\n movzx eax, al\n ret\n", FUNCTION, "the status is wrong, not 1"),
     "15 bytes of 16, by VPMOVMSKB": (
         put((LOOKED, EQUAL), (DECIDE, "cmp r9d, 0x7fff\n je .right\n")),
-        put((LOOKED, EQUAL), (DECIDE, "cmp r9d, 0xffff\n je .right\n")),
-        TIMING, "a condition depends on a secret",
-    ),
+        put((LOOKED, EQUAL), (DECIDE, "cmp r9d, 0xffff\n je .right\n")), *ASKED),
     "VPMOVMSKB of other bytes": (
         put((LOOKED, EQUAL.replace("xmm1, xmm0, xmm1", "xmm1, xmm2, xmm1")), (DECIDE, ALL)),
-        put((LOOKED, EQUAL), (DECIDE, f"cmp r9w, -1\n setne al\n {WIDEN}")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "some bytes are right": (
-        put((LOOKED, EQUAL), (DECIDE, "test r9d, r9d\n jne .right\n")),
-        put((LOOKED, EQUAL.replace("cmpeqb", "cmpeqd")), (DECIDE, ALL)),
-        TIMING, "a condition depends on a secret",
-    ),
-    "12 bytes of a longer tag": (
-        put((".tag_length:\n", LONGER.format("mov ecx, 12"))),
-        put((".tag_length:\n", LONGER.format("mov rcx, rcx"))),
-        TIMING, "a condition depends on a secret",
-    ),
-    "wrong for the longest text alone": (
-        put((".lengths:\n", AT.format("r9", (1 << 36) - 32))),
-        put((".lengths:\n", AT.format("r9", (1 << 36) - 31))),
-        TIMING, "a condition depends on a secret",
-    ),
-    "wrong for the longest AAD alone": (
-        put((".lengths:\n", AT.format("r10", (1 << 61) - 1))),
-        put((".lengths:\n", AT.format("r10", 1 << 61))),
-        TIMING, "a condition depends on a secret",
-    ),
+        put((LOOKED, EQUAL), (DECIDE, f"cmp r9w, -1\n setne al\n {WIDEN}")), *ASKED),
+    "some bytes are right": (put((LOOKED, EQUAL), (DECIDE, "test r9d, r9d\n jne .right\n")),
+        put((LOOKED, EQUAL.replace("cmpeqb", "cmpeqd")), (DECIDE, ALL)), *ASKED),
+    "12 bytes of a longer tag": at(".tag_length:\n", LONGER.format("mov ecx, 12"),
+        LONGER.format("mov rcx, rcx"), *ASKED),
+    "wrong for the longest text alone": at(".lengths:\n", AT.format("r9", (1 << 36) - 32),
+        AT.format("r9", (1 << 36) - 31), *ASKED),
+    "wrong for the longest AAD alone": at(".lengths:\n", AT.format("r10", (1 << 61) - 1),
+        AT.format("r10", 1 << 61), *ASKED),
     "erased where a block has begun": (
         put((ERASE, f"cmp r8, 0\n je .skip\n {ERASE}"), (DECIDE, f".skip:\n {DECIDE}")),
-        put((ERASE, f"cmp r8, 0\n je .skip\n.skip:\n {ERASE}")),
-        FUNCTION, "byte 0 of the state is not written",
-    ),
-    "aligned for one stack of four, where the tag is right": (
-        put((".right:\n", ALIGNED.replace(".ready", ".right").format("rsp - 40"))),
-        put((".right:\n", ALIGNED.replace(".ready", ".right").format("r11 - 64"))),
-        MEMORY, "load from stack needs 32-byte alignment, which is not assured",
-    ),
+        put((ERASE, f"cmp r8, 0\n je .skip\n.skip:\n {ERASE}")), FUNCTION,
+        "byte 0 of the state is not written"),
+    "aligned for one stack of four, where the tag is right": at(".right:\n",
+        ALIGNED.replace(".ready", ".right").format("rsp - 40"),
+        ALIGNED.replace(".ready", ".right").format("r11 - 64"), MEMORY,
+        "load from stack needs 32-byte alignment, which is not assured"),
 }  # fmt: skip
 """Likewise of `verify`."""
 
 GIVEN = "vpandq xmm0, xmm0, [rax + 112] ; differences"
 
-EXACT: dict[str, tuple[Edit, Edit, Category, str]] = {
-    "16 bytes of a shorter tag": (
-        put(("cmp rcx, 0x10\n", "cmp rcx, 0x0c\n")),
-        put(("cmp rcx, 0x10\n", "cmp rcx, 0x0f\n ja .given_longest\n cmp rcx, 16\n")),
-        MEMORY, "load from 16 bytes of tag that end 3 beyond it",
-    ),
-    "all bytes of a shorter tag": (
-        put((GIVEN, "vmovdqa xmm0, xmm0")),
-        put((GIVEN, "vmovdqu xmm1, [rax + 112]\n vpand xmm0, xmm0, xmm1")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "a byte too few compared": (
-        put((GIVEN, "vpandq xmm0, xmm0, [rax + 113]")),
-        put((GIVEN, "vpand xmm0, xmm0, [rax + 112]")),
-        TIMING, "a condition depends on a secret",
-    ),
-    "the last bytes of a tag a place off": (
-        put(("vpshufb xmm2, xmm2, [rax + 24]", "vpshufb xmm2, xmm2, [rax + 25]")),
-        put(("vpshufb xmm2, xmm2, [rax + 24]",
-             "vmovdqu xmm3, [rax + 24]\n vpshufb xmm2, xmm2, xmm3")),
-        Category.CONSTANT_TIME, "a condition depends on a secret",
-    ),
+EXACT: dict[str, Row] = {
+    "16 bytes of a shorter tag": at("cmp rcx, 0x10\n", "cmp rcx, 0x0c\n",
+        "cmp rcx, 0x0f\n ja .given_longest\n cmp rcx, 16\n", MEMORY,
+        "load from 16 bytes of tag that end 3 beyond it"),
+    "all bytes of a shorter tag": at(GIVEN, "vmovdqa xmm0, xmm0",
+        "vmovdqu xmm1, [rax + 112]\n vpand xmm0, xmm0, xmm1", *ASKED),
+    "a byte too few compared": at(GIVEN, "vpandq xmm0, xmm0, [rax + 113]",
+        "vpand xmm0, xmm0, [rax + 112]", *ASKED),
+    "the last bytes of a tag a place off": at("vpshufb xmm2, xmm2, [rax + 24]",
+        "vpshufb xmm2, xmm2, [rax + 25]", "vmovdqu xmm3, [rax + 24]\n vpshufb xmm2, xmm2, xmm3",
+        *ASKED),
 }  # fmt: skip
 """Likewise of a kernel that compares tags in a register."""
 

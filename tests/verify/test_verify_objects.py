@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from helpers.attack_objects import ELF, FOLDER, assemble, refused, source, verdict
 from helpers.elf_patching import Patch
+from helpers.installed import need_programs
 from helpers.verify_objects import twisted_register
 
 from ghashgen.algebra.field.ghash import multiply_blocks
@@ -144,8 +145,7 @@ def can_run() -> None:
     flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
     if not {"pclmulqdq", "ssse3"} <= set(flags):
         pytest.skip("a CPU with PCLMULQDQ and SSSE3 is missing")
-    if shutil.which("cc") is None:
-        pytest.skip("a C compiler to link and run objects is missing")
+    need_programs("cc")
 
 
 def driver(folder: Path) -> Path:
@@ -228,8 +228,7 @@ def test_a_helper_in_a_shared_library_is_another_ones(tmp_path: Path) -> None:
 
 def test_gold_rewrites_how_a_function_of_a_split_stack_begins(tmp_path: Path) -> None:
     can_run()
-    if shutil.which("ld.gold") is None:
-        pytest.skip("gold is missing")
+    need_programs("ld.gold")
     other = tmp_path / "other.s"
     text = ".globl other\n.type other, @function\nother: ret\n"
     other.write_text(f'{text}.section .note.GNU-stack, "", @progbits\n')
@@ -242,8 +241,7 @@ def test_gold_rewrites_how_a_function_of_a_split_stack_begins(tmp_path: Path) ->
 
 def test_gold_takes_symbol_0_for_none(tmp_path: Path) -> None:
     can_run()
-    if shutil.which("ld.gold") is None:
-        pytest.skip("gold is missing")
+    need_programs("ld.gold")
     obj = assemble(source("return_minus_one"), tmp_path, False)
     assert runs(tmp_path, obj, linker="gold")
     wrong = Patch(bytearray(obj.read_bytes()))

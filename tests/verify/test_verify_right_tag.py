@@ -100,57 +100,30 @@ def test_it_is_proved_by_a_joint_before_the_comparison() -> None:
 
 
 WRONG = {
-    "the last block is not hashed": (
-        " cmp rbx, 0x00\n je .tail_reduce\n",
-        " jmp .tail_reduce\n",
-        "a value that is not the tag",
-    ),
-    "the lengths are exchanged": (
-        " vmovq xmm4, r8\n vpunpcklqdq xmm3, xmm3, xmm4 ",
-        " vmovq xmm4, r8\n vpunpcklqdq xmm3, xmm4, xmm3 ",
-        "a value that is not the tag",
-    ),
-    "the tag without its mask": (
-        " vpxor xmm0, xmm0, xmm1 ; the tag\n.wanted:\n",
-        ".wanted:\n",
-        "a value that is not the tag",
-    ),
-    "the mask of the short path is another block": (
-        " jmp .short_reduce\n.short_none:\n",
-        " jmp .wanted\n.short_none:\n",
-        "a value that is not the tag",
-    ),
-    "compared before the lengths are hashed": (
-        ".written:\n.tag:\n",
+    "the last block is not hashed": (" cmp rbx, 0x00\n je .tail_reduce\n", " jmp .tail_reduce\n",
+        "a value that is not the tag"),
+    "the lengths are exchanged": (" vmovq xmm4, r8\n vpunpcklqdq xmm3, xmm3, xmm4 ",
+        " vmovq xmm4, r8\n vpunpcklqdq xmm3, xmm4, xmm3 ", "a value that is not the tag"),
+    "the tag without its mask": (" vpxor xmm0, xmm0, xmm1 ; the tag\n.wanted:\n", ".wanted:\n",
+        "a value that is not the tag"),
+    "the mask of the short path is another block": (" jmp .short_reduce\n.short_none:\n",
+        " jmp .wanted\n.short_none:\n", "a value that is not the tag"),
+    "compared before the lengths are hashed": (".written:\n.tag:\n",
         ".written:\n.tag:\n vpshufb xmm0, xmm2, xmm0\n jmp .wanted\n",
-        "a value that is not the tag",
-    ),
+        "a value that is not the tag"),
     "the last byte of a whole tag is not compared": (
         ".whole:\n vmovdqu xmm1, [rax] ; the given tag\n vpxor xmm0, xmm0, xmm1 ; differences\n",
         ".whole:\n vmovdqu xmm1, [rax]\n vpxor xmm0, xmm0, xmm1\n vpslldq xmm0, xmm0, 1\n",
-        "a condition depends on a secret",
-    ),
-    "a byte more than the tag has is compared": (
-        "; differences\n vmovq xmm1, r10\n",
-        "\n lea rcx, [r10 + 1]\n vmovq xmm1, rcx\n",
-        "a condition depends on a secret",
-    ),
-    "a tag of 8 bytes is compared as one of 4": (
-        " jb .four\n vmovq xmm1, [rax] ",
-        " jbe .four\n vmovq xmm1, [rax] ",
-        "a condition depends on a secret",
-    ),
-    "only one half is compared": (
-        " vpor xmm0, xmm0, xmm1 ; all differences\n",
-        "",
-        "a condition depends on a secret",
-    ),
-    "a jump on a bit of the tag": (
-        ".wanted:\n",
-        ".wanted:\n vmovq rcx, xmm0\n test cl, 1\n jz .whole\n",
-        "a condition depends on a secret",
-    ),
-}
+        "a condition depends on a secret"),
+    "a byte more than the tag has is compared": ("; differences\n vmovq xmm1, r10\n",
+        "\n lea rcx, [r10 + 1]\n vmovq xmm1, rcx\n", "a condition depends on a secret"),
+    "a tag of 8 bytes is compared as one of 4": (" jb .four\n vmovq xmm1, [rax] ",
+        " jbe .four\n vmovq xmm1, [rax] ", "a condition depends on a secret"),
+    "only one half is compared": (" vpor xmm0, xmm0, xmm1 ; all differences\n", "",
+        "a condition depends on a secret"),
+    "a jump on a bit of the tag": (".wanted:\n",
+        ".wanted:\n vmovq rcx, xmm0\n test cl, 1\n jz .whole\n", "a condition depends on a secret"),
+}  # fmt: skip
 """A text in the kernel, what stands there instead, and why the right certificate is refused."""
 
 
@@ -186,50 +159,30 @@ def edit(name: str, field: str, **values: Any) -> Callable[[], Certificate]:
 
 
 FALSE = {
-    "another value is the tag": (
-        edit("wanted", "places", **{"v0.0": "?", "v1.0": ["v", "tag"]}),
-        "a value that is not the tag",
-    ),
-    "half of the tag is the tag": (
-        edit("wanted", "places", **{"v0.0": "?", "rcx": ["v", "tag"]}),
-        "not the tag|is an address or a length",
-    ),
-    "a value that is nowhere": (
-        edit("wanted", "ghosts", answer={"tag": "other"}),
-        "a ghost of uother, which is no unknown value",
-    ),
+    "another value is the tag": (edit("wanted", "places", **{"v0.0": "?", "v1.0": ["v", "tag"]}),
+        "a value that is not the tag"),
+    "half of the tag is the tag": (edit("wanted", "places", **{"v0.0": "?", "rcx": ["v", "tag"]}),
+        "not the tag|is an address or a length"),
+    "a value that is nowhere": (edit("wanted", "ghosts", answer={"tag": "other"}),
+        "a ghost of uother, which is no unknown value"),
     "the tag is public": (edit("wanted", "places", **{"v0.0": "!"}), "v0.0 is a secret"),
-    "the tag is forgotten": (
-        edit("wanted", "places", **{"v0.0": "?", "v2.0": ["v", "tag"]}),
-        "a value that is not the tag",
-    ),
-    "nothing is said of the tag": (
-        edit("wanted", "ghosts", answer=None),
-        "a state of which nothing is known",
-    ),
-    "the tag before the text": (
-        edit("text", "ghosts", answer={"tag": "x"}),
-        "length, which has to be known",
-    ),
-    "the tag within the text": (
-        edit("group", "ghosts", answer={"tag": "x0"}),
-        "length, which has to be known",
-    ),
-    "the tag behind the answer": (
-        edit("clear_blocks", "ghosts", answer={"tag": "tag"}),
-        "another answer",
-    ),
+    "the tag is forgotten": (edit("wanted", "places", **{"v0.0": "?", "v2.0": ["v", "tag"]}),
+        "a value that is not the tag"),
+    "nothing is said of the tag": (edit("wanted", "ghosts", answer=None),
+        "a state of which nothing is known"),
+    "the tag before the text": (edit("text", "ghosts", answer={"tag": "x"}),
+        "length, which has to be known"),
+    "the tag within the text": (edit("group", "ghosts", answer={"tag": "x0"}),
+        "length, which has to be known"),
+    "the tag behind the answer": (edit("clear_blocks", "ghosts", answer={"tag": "tag"}),
+        "another answer"),
     "the tag and the answer": (
-        edit("clear_blocks", "ghosts", answer={"tag": "tag", "answer": "differs"}),
-        "no answer",
-    ),
+        edit("clear_blocks", "ghosts", answer={"tag": "tag", "answer": "differs"}), "no answer"),
     "the answer before it is given": (edit("wanted", "ghosts", answer="right"), "another answer"),
     "a tag that has no name": (edit("wanted", "ghosts", answer={"tag": 1}), "no answer"),
-    "a text that is not written yet": (
-        edit("wanted", "ghosts", output="0"),
-        "is written and left out",
-    ),
-}
+    "a text that is not written yet": (edit("wanted", "ghosts", output="0"),
+        "is written and left out"),
+}  # fmt: skip
 """A wrong certificate of the right kernel, and why it is refused."""
 
 

@@ -14,13 +14,7 @@ from helpers.row_instances import (
     symbolic,
     written,
 )
-from iced_x86 import (
-    Instruction,
-    OpAccess,
-    OpKind,
-    Register,
-    RflagsBits,
-)
+from iced_x86 import Instruction, OpAccess, OpKind, Register, RflagsBits
 
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.check.attack import row_cases as cases

@@ -1,10 +1,7 @@
 """Every instruction row against this CPU, and against an emulator where the CPU lacks it."""
 
-import pickle
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +12,14 @@ from helpers.row_checking import (
     INSTANCES,
     REFUSED,
     checkable,
-    context_of,
     features_of,
+    natively,
     runs_here,
     vectors,
 )
 from iced_x86 import Decoder, Instruction, OpCodeInfo, OpKind
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import row_cases as cases
-from ghashgen.check.attack import row_child as native
 from ghashgen.check.attack import valued
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.run.emulate import Call, Emulator
@@ -65,26 +60,12 @@ def compare(
 
 
 def run_native(todo: list[tuple[Instruction, bytes, cases.State]], folder: Path) -> list[str]:
-    source, blob = folder / "row.asm", folder / "row.bin"
-    source.write_text(native.source(vectors()))
-    nasm = [*find_nasm().command, "-f", "bin", str(source), "-o", str(blob)]
-    subprocess.run(nasm, check=True)
-    sent = [(data, context_of(state), state.memory) for _, data, state in todo]
-    done = subprocess.run(
-        [sys.executable, native.__file__, str(blob)],
-        input=pickle.dumps(sent),
-        capture_output=True,
-        check=True,
-    )
-    wrong: list[str] = []
-    for (instruction, _, state), (context, memory, at) in zip(
-        todo, pickle.loads(done.stdout), strict=True
-    ):
-        words = [int.from_bytes(context[k : k + 8], "little") for k in range(0, 200, 8)]
-        vec = [int.from_bytes(context[k : k + 64], "little") for k in range(256, len(context), 64)]
-        after = (words[:16], words[16], words[17:25], vec, memory, at)
-        wrong += compare(instruction, state, *after, width=WIDTHS[vectors()])
-    return wrong
+    left = natively([(data, state) for _, data, state in todo], folder)
+    return [
+        wrong
+        for (instruction, _, state), after in zip(todo, left, strict=True)
+        for wrong in compare(instruction, state, *after, width=WIDTHS[vectors()])
+    ]
 
 
 FORMS = {"zmm": 500, "ymm": 300, "xmm": 180}

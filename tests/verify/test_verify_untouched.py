@@ -74,10 +74,7 @@ def test_a_text_that_is_written_before_its_tag_is_known_is_refused() -> None:
 
 
 WRONG = {
-    "a byte of the output": (
-        " mov eax, 0x01\n",
-        "    mov  byte [r12], 0\n    mov eax, 1\n",
-    ),
+    "a byte of the output": (" mov eax, 0x01\n", "    mov  byte [r12], 0\n    mov eax, 1\n"),
     "the status of a right tag": (" mov eax, 0x01\n", "    xor eax, eax\n"),
 }
 

@@ -4,11 +4,7 @@ import random
 
 import pytest
 from helpers.row_instances import instances, is_mask, masks_read, no_table, run, symbolic, written
-from iced_x86 import (
-    EncodingKind,
-    Instruction,
-    Register,
-)
+from iced_x86 import EncodingKind, Instruction, Register
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate

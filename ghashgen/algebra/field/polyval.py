@@ -8,13 +8,12 @@ from ghashgen.algebra.field import gf128
 from ghashgen.algebra.field.bitorder import (
     BLOCK_BYTES,
     block_from_element,
-    byte_reverse,
     element_from_block,
     require_block,
     xor_blocks,
 )
 from ghashgen.algebra.field.gf2 import clmul, mod
-from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash
+from ghashgen.algebra.field.ghash import ZERO_BLOCK
 
 POLYVAL_P = (1 << 128) | (1 << 127) | (1 << 126) | (1 << 121) | 1
 """The field polynomial x^128 + x^127 + x^126 + x^121 + 1."""
@@ -51,36 +50,6 @@ def mulX_GHASH(block: bytes) -> bytes:
     Raises ValueError unless block has 16 bytes.
     """
     return block_from_element(gf128.mul(element_from_block(block), gf128.X))
-
-
-def mulX_POLYVAL(block: bytes) -> bytes:
-    """The 16-byte element times x in the field of POLYVAL (appendix A).
-
-    Raises ValueError unless block has 16 bytes.
-    """
-    return _bytes(_mul(_element(block), 0b10))
-
-
-def polyval_from_ghash(h: bytes, data: bytes) -> bytes:
-    """POLYVAL(H, X_1, …) computed with GHASH (appendix A):
-
-    ByteReverse(GHASH(mulX_GHASH(ByteReverse(H)), ByteReverse(X_1), …)).
-
-    Raises ValueError unless h has 16 bytes and data a multiple of 16.
-    """
-    reversed_data = b"".join(byte_reverse(x) for x in _blocks(data))
-    return byte_reverse(ghash(mulX_GHASH(byte_reverse(h)), reversed_data))
-
-
-def ghash_from_polyval(h: bytes, data: bytes) -> bytes:
-    """GHASH(H, X_1, …) computed with POLYVAL (appendix A):
-
-    ByteReverse(POLYVAL(mulX_POLYVAL(ByteReverse(H)), ByteReverse(X_1), …)).
-
-    Raises ValueError unless h has 16 bytes and data a multiple of 16.
-    """
-    reversed_data = b"".join(byte_reverse(x) for x in _blocks(data))
-    return byte_reverse(polyval(mulX_POLYVAL(byte_reverse(h)), reversed_data))
 
 
 def _element(block: bytes) -> int:

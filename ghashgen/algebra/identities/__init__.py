@@ -16,12 +16,6 @@ from ghashgen.algebra.identities.core import Evidence, IdentityFailure, Proof, T
 from ghashgen.algebra.identities.prover import prove, prove_all, selected, theorems
 
 __all__ = [
-    "Evidence",
-    "IdentityFailure",
-    "Proof",
-    "Theorem",
-    "prove",
-    "prove_all",
-    "selected",
+    "Evidence", "IdentityFailure", "Proof", "Theorem", "prove", "prove_all", "selected",
     "theorems",
-]
+]  # fmt: skip

@@ -60,10 +60,10 @@ def _packed(positions: Iterable[int], bits: int) -> int:
     return int.from_bytes(data, "little")
 
 
-def linear_map(images: Sequence[int], width: int = 128, stride: int = VAR_BITS) -> int:
-    """Pack a linear map of the bits of a variable: bit u goes to `images[u]`, of `width` bits."""
-    ones = (k * stride + u for u, image in enumerate(images) for k in set_bits(image))
-    return _packed(ones, width * stride)
+def linear_map(images: Sequence[int]) -> int:
+    """Pack a linear map of the bits of a variable: bit u goes to `images[u]`, of 128 bits."""
+    ones = (k * VAR_BITS + u for u, image in enumerate(images) for k in set_bits(image))
+    return _packed(ones, 128 * VAR_BITS)
 
 
 def linear_form(images: Sequence[int], name: str) -> Form:

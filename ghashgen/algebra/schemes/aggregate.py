@@ -38,12 +38,7 @@ def _add(ops: Ops[V], acc: Mapping[str, V], products: Sequence[tuple[str, V]]) -
 
 
 def finish(
-    ops: Ops[V],
-    multiply: Multiply,
-    reduce: Reduce,
-    order: Order,
-    acc: Mapping[str, V],
-    R: V | None,
+    ops: Ops[V], multiply: Multiply, reduce: Reduce, order: Order, acc: Mapping[str, V], R: V | None
 ) -> V:
     """Recombine and reduce a group's accumulators; `R` is R_n if the scheme has a key term."""
     lo, hi = multiply.recombine(ops, acc, order)

@@ -24,11 +24,7 @@ REGISTERS: Mapping[RegClass, RegisterFile] = MappingProxyType(
     {
         RegClass.VEC: RegisterFile(
             names=VECTOR_NAMES,
-            parts={
-                128: _numbered("q", 32),
-                64: _numbered("d", 32),
-                32: _numbered("s", 32),
-            },
+            parts={128: _numbered("q", 32), 64: _numbered("d", 32), 32: _numbered("s", 32)},
         ),
         RegClass.GPR: RegisterFile(
             names=GPR_NAMES, parts={64: GPR_NAMES, 32: (*_numbered("w", SP), "wsp")}

@@ -7,10 +7,7 @@ allow it. A function must end with VZEROUPPER, because registers 0-15 are writte
 from ghashgen.arch.rows import lowering
 from ghashgen.arch.x86_64.general import LOWER as GENERAL
 
-FEATURES = (
-    *("avx", "avx512dq", "avx512f", "avx512vl"),
-    *("pclmulqdq", "vpclmulqdq"),
-)
+FEATURES = (*("avx", "avx512dq", "avx512f", "avx512vl"), *("pclmulqdq", "vpclmulqdq"))
 """Features that kernels of these sets need at any register width.
 
 Most need AVX512BW too, which moves bytes within zmm registers and within those above 15.

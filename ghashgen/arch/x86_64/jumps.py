@@ -12,9 +12,6 @@ from ghashgen.arch.core import Jumps
 from ghashgen.ir.program import Flow
 
 JUMPS = Jumps(
-    line=32,
-    short=2,
-    reach=range(-128, 128),
-    near=MappingProxyType({Flow.JUMP: 5, Flow.BRANCH: 6}),
+    line=32, short=2, reach=range(-128, 128), near=MappingProxyType({Flow.JUMP: 5, Flow.BRANCH: 6})
 )
 """JMP and Jcc (Intel SDM vol. 2)."""

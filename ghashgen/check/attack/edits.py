@@ -6,14 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from iced_x86 import (
-    Code,
-    FlowControl,
-    Instruction,
-    OpCodeInfo,
-    OpKind,
-    Register,
-)
+from iced_x86 import Code, FlowControl, Instruction, OpCodeInfo, OpKind, Register
 
 from ghashgen.check.attack.elf import Line, ObjectFile
 from ghashgen.support.errors import GhashgenError

@@ -232,8 +232,7 @@ class _Maker(Loops):
         text = "\n".join(t.lines) + "\n"
         changed, needs = len(t.changed), frozenset(t.needs | {"ssse3", "pclmulqdq"})
         return Program(
-            *(t.name, text, self.blocks, self.multiple, self.kind, changed, needs),
-            self.convention,
+            *(t.name, text, self.blocks, self.multiple, self.kind, changed, needs), self.convention
         )
 
 

@@ -5,15 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from iced_x86 import (
-    Decoder,
-    Encoder,
-    Instruction,
-    OpCodeInfo,
-    OpCodeOperandKind,
-    OpKind,
-    Register,
-)
+from iced_x86 import Decoder, Encoder, Instruction, OpCodeInfo, OpCodeOperandKind, OpKind, Register
 
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.verify.core.linear import Facts

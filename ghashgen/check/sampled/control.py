@@ -69,13 +69,9 @@ IDLE = frozenset({"endbr64", "nop", "vzeroupper"})
 MASKS = frozenset({"kmovq", "kmovd", "kmovw", "kmovb"})
 
 _IMMEDIATES = {
-    OpKind.IMMEDIATE8,
-    OpKind.IMMEDIATE32,
-    OpKind.IMMEDIATE64,
-    OpKind.IMMEDIATE8TO32,
-    OpKind.IMMEDIATE8TO64,
-    OpKind.IMMEDIATE32TO64,
-}
+    OpKind.IMMEDIATE8, OpKind.IMMEDIATE32, OpKind.IMMEDIATE64, OpKind.IMMEDIATE8TO32,
+    OpKind.IMMEDIATE8TO64, OpKind.IMMEDIATE32TO64,
+}  # fmt: skip
 
 
 class Loads(dict[int, int]):

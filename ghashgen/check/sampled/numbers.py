@@ -109,10 +109,7 @@ TWO: Mapping[str, str] = {
 }
 """Instructions that read and write their first operand."""
 
-COMPARE: Mapping[str, str] = {
-    "cmp": "SUB(r, {a}, {b}, {n})",
-    "test": "LOGIC(r, {a} & {b}, {n})",
-}
+COMPARE: Mapping[str, str] = {"cmp": "SUB(r, {a}, {b}, {n})", "test": "LOGIC(r, {a} & {b}, {n})"}
 
 ONE: Mapping[str, str] = {
     "neg": "SUB(r, 0, {a}, {n})",

@@ -13,15 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.kernels.core import (
-    CipherKey,
-    Counted,
-    Fixed,
-    Function,
-    Param,
-    Table,
-    Word,
-)
+from ghashgen.kernels.core import CipherKey, Counted, Fixed, Function, Param, Table, Word
 from ghashgen.run.arguments import Arguments, Memory, Values, answered, in_place
 from ghashgen.run.callee import Callee, Exported, arguments_of
 from ghashgen.run.harness import Called
@@ -166,11 +158,7 @@ def _values(
 
 
 def _faults_of(
-    own: Exported,
-    cases: list[Arguments],
-    few: Sequence[int],
-    call: Caller,
-    table_align: int,
+    own: Exported, cases: list[Arguments], few: Sequence[int], call: Caller, table_align: int
 ) -> Iterator[str]:
     function = own.function
     try:

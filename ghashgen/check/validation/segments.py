@@ -18,11 +18,7 @@ from ghashgen.algebra.field.gf128 import X_INVERSE, mul, power
 from ghashgen.check.validation.cases import SEED, Case
 from ghashgen.run.harness import Vector
 
-EXPONENTS = (
-    *range(34),
-    *(1 << i for i in range(6, 64)),
-    *((1 << i) - 1 for i in range(6, 65)),
-)
+EXPONENTS = (*range(34), *(1 << i for i in range(6, 64)), *((1 << i) - 1 for i in range(6, 65)))
 """Exponents of H to run: small ones, single bits, runs of ones up to 2^64 - 1."""
 
 

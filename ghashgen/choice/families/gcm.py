@@ -73,11 +73,7 @@ RECORDS = Use(
 )
 
 BULK = Use(
-    "bulk",
-    "long messages: 64 KiB and more",
-    _WHOLE,
-    (SizeClass(None, (65536, 1 << 20)),),
-    _SEALING,
+    "bulk", "long messages: 64 KiB and more", _WHOLE, (SizeClass(None, (65536, 1 << 20)),), _SEALING
 )
 
 IN_PIECES = Use(

@@ -48,13 +48,7 @@ VIEWS = ("block", "group", "single", "functions")
     help="Model the port bounds of the group loop, by this project's tables and by llvm-mca.",
 )
 @json_option
-def COMMAND(
-    choice: Choice,
-    wanted: Wanted,
-    per: str | None,
-    ports: bool,
-    as_json: bool,
-) -> None:
+def COMMAND(choice: Choice, wanted: Wanted, per: str | None, ports: bool, as_json: bool) -> None:
     """Count instructions by class in the assembled bytes, one row for each kernel."""
     if ports and per:
         raise GhashgenError("--ports shows cycles per group and per block", "leave out --per")
@@ -138,8 +132,7 @@ def _require_tables(kernels: Iterable[Point]) -> None:
         arch = kernel.instruction_set.arch
         if not arch.uarches():
             raise GhashgenError(
-                f"{kernel.name} is for {arch.title}, which has no port tables",
-                "leave out --ports",
+                f"{kernel.name} is for {arch.title}, which has no port tables", "leave out --ports"
             )
 
 

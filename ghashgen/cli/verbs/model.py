@@ -25,12 +25,16 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
+from ghashgen.lab.model.bursts import FUNCTIONS, bursts, works
+from ghashgen.lab.model.comparison import Comparison
 from ghashgen.lab.model.page import (
+    BURSTS,
     COLUMNS,
     MARKERS,
     MATCHED,
     PAGE,
     WANTED,
+    burst_cells,
     by_topic,
     cells,
     markdown,
@@ -39,16 +43,7 @@ from ghashgen.lab.model.page import (
     wanted_cells,
 )
 from ghashgen.lab.model.peers import Recount, peers, recount
-from ghashgen.lab.model.rows import (
-    LABEL,
-    Comparison,
-    checks,
-    compare,
-    match,
-    ours,
-    theirs,
-    wanted,
-)
+from ghashgen.lab.model.rows import LABEL, checks, compare, match, ours, theirs, wanted
 from ghashgen.lab.standing import load_standings
 from ghashgen.lab.summary import block_of, replaced
 from ghashgen.output.folder import require_writable
@@ -56,6 +51,8 @@ from ghashgen.records.goals import load_goals
 from ghashgen.records.records import folder_of
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.extras import command as extra_command
+from ghashgen.support.extras import missing, require
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import GENERATED, project_root, require_clone
 from ghashgen.support.tables import Table, say, show
@@ -68,6 +65,9 @@ OURS: tuple[tuple[type[Kernel] | type[GcmKernel], Choice], ...] = (
     (GcmKernel, Choice(wipe=(False,))),
 )
 """The kernels of each family that the comparison draws ours from."""
+
+BURST_SIZES = (16, 64, 128, 256, 512, 1500)
+"""Bytes of a message of a burst."""
 
 
 @click.command("model")
@@ -133,6 +133,7 @@ def COMMAND(
         _recount(as_json)
     elif write or only_check:
         require_clone(PAGE)
+        require("emulate")
         if write:
             require_writable((project_root() / PAGE).parent, "clone")
         comparison = _gather()
@@ -163,7 +164,13 @@ def comparison_of(kernels: Sequence[Point]) -> Comparison:
     goals = {name: load_goals(folder) for name, folder in folders.items()}
     loops = (*own, *theirs(stored))
     rows = compare(loops)
-    return Comparison(rows, match(loops), checks(own, stored, standings), wanted(rows, goals))
+    many = [item for item in built if set(FUNCTIONS) <= item.exported.keys()]
+    if absent := missing("emulate"):
+        say(f"bursts: left out, because {absent[0]} is not installed: {extra_command('emulate')}")
+        many = []
+    with progress("bursts", len(many)) as advance:
+        ran = bursts(works(many, BURST_SIZES, advance), goals["gcm"], standings)
+    return Comparison(rows, match(loops), checks(own, stored, standings), wanted(rows, goals), ran)
 
 
 def _page(comparison: Comparison, write: bool) -> str:
@@ -179,7 +186,7 @@ def _page(comparison: Comparison, write: bool) -> str:
 def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
     if as_json:
         whole = comparison.as_json()
-        for part in ("uarches", "like_with_like", "goals"):
+        for part in ("uarches", "like_with_like", "goals", "bursts"):
             whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
         print_json(whole)
         return
@@ -203,6 +210,10 @@ def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
         if goals := comparison.wanted.get(name):
             title = f"Goals of long messages on {core}: {LABEL}"
             tables.append(Table(title, WANTED, tuple(map(wanted_cells, goals)), each=cpu))
+        if many := comparison.bursts.get(name):
+            title = f"Bursts on {core}: {LABEL}; cycles of one message"
+            tables.append(Table(title, BURSTS, tuple(burst_cells(many)), each=cpu))
+            said += [f"{name}: {line}" for line in notes(many)]
     columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
     for machine, found in comparison.checks.items():
         rows = tuple(

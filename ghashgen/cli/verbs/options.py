@@ -18,14 +18,7 @@ from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import brought, families
 from ghashgen.kernels.manifest import Entry
-from ghashgen.kernels.selection import (
-    Choice,
-    Selection,
-    all_axes,
-    catalogue,
-    look_up,
-    values_of,
-)
+from ghashgen.kernels.selection import Choice, Selection, all_axes, catalogue, look_up, values_of
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, runnable, target
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder

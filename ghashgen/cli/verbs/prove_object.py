@@ -231,8 +231,7 @@ def _by_axes(choice: Choice, symbol: str, where: Target) -> Statement:
     kernels = chosen_kernels(choice, "claims").kernels
     if len(kernels) != 1:
         raise GhashgenError(
-            f"these axes select {len(kernels)} kernels",
-            "select one by its axes, or give --spec",
+            f"these axes select {len(kernels)} kernels", "select one by its axes, or give --spec"
         )
     (kernel,) = kernels
     align = where.table_align_of(kernel)

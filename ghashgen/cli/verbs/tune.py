@@ -85,11 +85,7 @@ def _uses() -> str:
 )
 @click.option("--fresh", is_flag=True, help="Measure everything again, even what the store has.")
 @core_option
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    help="SQLite file for results.",
-)
+@click.option("--store", type=click.Path(path_type=Path), help="SQLite file for results.")
 @click.option(
     "--write",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -108,11 +108,7 @@ def list_order(
 
 
 def _once(
-    graph: Graph,
-    work: Sequence[Work],
-    uarch: Uarch,
-    limits: Limits,
-    releases: dict[int, int],
+    graph: Graph, work: Sequence[Work], uarch: Uarch, limits: Limits, releases: dict[int, int]
 ) -> Ordered:
     height = heights(graph, work)
     uops = open_uops(work, uarch)

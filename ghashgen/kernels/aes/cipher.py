@@ -57,6 +57,11 @@ class RoundKeys:
         return self._kernel.rounds
 
     @property
+    def most_lanes(self) -> int:
+        """Lanes in which the context holds each key."""
+        return self._kernel.key_lanes
+
+    @property
     def apart(self) -> int:
         """Bytes from one to the next."""
         return CELL_BYTES * self._kernel.key_lanes
@@ -66,6 +71,15 @@ class RoundKeys:
         if i < len(self._held) and lanes == self._kernel.lane_count:
             return self._held[i]
         return self._load(i, lanes)
+
+    def operand(self, i: int, lanes: int) -> Value:
+        """Return k_i in `lanes` lanes for one operation: in memory, if it is there in every lane,
+        and not in a register.
+        """
+        held = i < len(self._held) and lanes == self._kernel.lane_count
+        if held or not 1 < self._kernel.key_lanes >= lanes:
+            return self.key(i, lanes)
+        return round_key_cell(self._kernel, self._context, i)
 
     def last(self, lanes: int) -> VReg:
         """Return k_Nr in `lanes` lanes."""
@@ -93,19 +107,28 @@ class RoundKeys:
 def rounds(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:
     """Record k_0 and all rounds but the last. All registers must have the same width."""
     lanes = b.lanes_of(blocks[0])
-    first = keys.key(0, lanes)
+    first = keys.operand(0, lanes) if len(blocks) == 1 else keys.key(0, lanes)
     return inner_rounds(b, keys, [b.xor(block, first, "+ k_0") for block in blocks])
 
 
 def inner_rounds(b: Builder, keys: RoundKeys, states: Sequence[VReg]) -> list[VReg]:
-    """Record all rounds but the last, for states with k_0 already added."""
-    lanes, out = b.lanes_of(states[0]), [*states]
+    """Record all rounds but the last, for states with k_0 already added. The first is the widest.
+
+    Each operation reads its key in memory if together they read no more than the widest register.
+    """
+    widths, out = [b.lanes_of(state) for state in states], [*states]
     for i in range(1, keys.rounds):
-        key = keys.key(i, lanes)
-        out = [b.aes_round(state, key, f"round {i}") for state in out]
+        if sum(widths) <= keys.most_lanes:
+            found = [keys.operand(i, lanes) for lanes in widths]
+        else:
+            key = keys.key(i, widths[0])
+            found = [b.first_lanes(key, lanes) for lanes in widths]
+        note = f"round {i}"
+        out = [b.aes_round(state, key, note) for state, key in zip(out, found, strict=True)]
     return out
 
 
-def add_text(b: Builder, state: VReg, key: VReg, text: Value, note: str) -> VReg:
-    """Record the last round with the text added: E + P."""
-    return b.aes_last(state, b.xor(key, text, "k_Nr + text"), note)
+def add_text(b: Builder, state: VReg, key: Value, text: Value, note: str) -> VReg:
+    """Record the last round with the text added: E + P. One of key and text is in a register."""
+    first, second = (text, key) if isinstance(key, Mem) else (key, text)
+    return b.aes_last(state, b.xor(first, second, "k_Nr + text"), note)

@@ -34,12 +34,7 @@ def round_at(b: Builder, keys: RoundKeys, states: Sequence[VReg], i: VReg, ahead
 
 
 def rounds_from(
-    b: Builder,
-    keys: RoundKeys,
-    states: Sequence[VReg],
-    i: VReg,
-    name: str,
-    end: VReg | None = None,
+    b: Builder, keys: RoundKeys, states: Sequence[VReg], i: VReg, name: str, end: VReg | None = None
 ) -> VReg:
     """Record the rounds from i, an even number, to the last but one, as the loop `name`.
 

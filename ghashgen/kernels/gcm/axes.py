@@ -38,12 +38,7 @@ STREAMS = Axis(
     False,
 )
 
-SHORT = Axis(
-    "short",
-    "Add a path without loops for short messages.",
-    lambda: (False, True),
-    False,
-)
+SHORT = Axis("short", "Add a path without loops for short messages.", lambda: (False, True), False)
 
 ON_FAILURE = Axis(
     "on_failure",
@@ -75,10 +70,7 @@ MANY = Axis(
 )
 
 COMPACT = Axis(
-    "compact",
-    "Make small code that takes keys of every size.",
-    lambda: (False, True),
-    False,
+    "compact", "Make small code that takes keys of every size.", lambda: (False, True), False
 )
 
 SEGMENTS = hash_axes.SEGMENTS

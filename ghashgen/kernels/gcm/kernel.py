@@ -183,8 +183,10 @@ class GcmKernel:
 
     @property
     def key_lanes(self) -> int:
-        """How many times the context holds each round key: loops read it for a whole register."""
-        return self.lane_count if self.compact else 1
+        """How many times the context holds each round key: once for every lane of a register if
+        loops read it, or short paths of four lanes. Zen 4 spreads 16 bytes in its vector pipes.
+        """
+        return self.lane_count if self.compact or (self.short and self.lane_count > 2) else 1
 
     @property
     def tag_sizes(self) -> tuple[int, ...]:

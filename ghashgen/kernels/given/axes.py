@@ -22,8 +22,5 @@ def _isas(values: Mapping[str, Any]) -> tuple[str, ...]:
 ISA = replace(gcm_axes.ISA, left_open=_isas)
 SCHEDULE, WIPE = gcm_axes.SCHEDULE, gcm_axes.WIPE
 
-AXES = (
-    *(INTERFACE, ISA, gcm_axes.MULTIPLY, gcm_axes.REDUCE, gcm_axes.BLOCKS),
-    *(SCHEDULE, WIPE),
-)
+AXES = (*(INTERFACE, ISA, gcm_axes.MULTIPLY, gcm_axes.REDUCE, gcm_axes.BLOCKS), *(SCHEDULE, WIPE))
 """All axes, in the order in which they are named, asked for and refused."""

@@ -30,10 +30,7 @@ def in_order(b: Builder, kernel: GivenKernel, name: str, roles: Sequence[str]) -
 
 
 def function(
-    name: str,
-    order: int,
-    purpose: str,
-    build: Callable[[Builder, GivenKernel], None],
+    name: str, order: int, purpose: str, build: Callable[[Builder, GivenKernel], None]
 ) -> Function[GivenKernel]:
     """Return an exported function; the interface of a kernel says its symbol and parameters."""
 

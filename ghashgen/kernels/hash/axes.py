@@ -92,11 +92,7 @@ PIPELINE = Axis(
 """The group loop loads all its blocks, or finds the first ones prepared by the previous group."""
 
 SCHEDULE = Axis(
-    "schedule",
-    "Order of operations: written, or a CPU's name.",
-    schedules,
-    WRITTEN,
-    mark=suffix,
+    "schedule", "Order of operations: written, or a CPU's name.", schedules, WRITTEN, mark=suffix
 )
 """As written, or ordered for a microarchitecture; see `arch.schedules`."""
 

@@ -2,27 +2,9 @@
 
 from ghashgen.lab.bench.contest import Contest, contests
 from ghashgen.lab.bench.run import QUICK, Effort, bench
-from ghashgen.records.core import (
-    QUICK_SIZES,
-    SIZES,
-    Cell,
-    Machine,
-    Results,
-    Run,
-    Subject,
-)
+from ghashgen.records.core import QUICK_SIZES, SIZES, Cell, Machine, Results, Run, Subject
 
 __all__ = [
-    "QUICK",
-    "QUICK_SIZES",
-    "SIZES",
-    "Cell",
-    "Contest",
-    "Effort",
-    "Machine",
-    "Results",
-    "Run",
-    "Subject",
-    "bench",
-    "contests",
-]
+    "QUICK", "QUICK_SIZES", "SIZES", "Cell", "Contest", "Effort", "Machine", "Results", "Run",
+    "Subject", "bench", "contests",
+]  # fmt: skip

@@ -101,8 +101,7 @@ def _by_name(*peers: Peer) -> Mapping[str, Peer]:
 _IPSECMB = Peer("ipsecmb", "Intel multi-buffer library", "libipsec-mb-dev", _ipsecmb)
 
 PEERS = _by_name(
-    Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl),
-    _IPSECMB,
+    Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl), _IPSECMB
 )
 """Libraries that GHASH kernels are compared with, by name."""
 

@@ -60,15 +60,12 @@ def text(
     )
 
 
-def rect(
-    x: float, y: float, width: float, height: float, colour: str, radius: float = 0, title: str = ""
-) -> str:
-    """Return a filled rectangle; `title` appears when a pointer rests on it."""
-    inside = f"><title>{escape(title)}</title></rect>" if title else "/>"
+def rect(x: float, y: float, width: float, height: float, colour: str, radius: float = 0) -> str:
+    """Return a filled rectangle."""
     rounded = f' rx="{number(radius)}"' if radius else ""
     return (
         f'<rect class="{colour}" x="{number(x)}" y="{number(y)}" width="{number(width)}" '
-        f'height="{number(height)}"{rounded}{inside}'
+        f'height="{number(height)}"{rounded}/>'
     )
 
 
@@ -93,7 +90,7 @@ def path(
     )
 
 
-def arrow(points: Iterable[tuple[float, float]], colour: str = "muted") -> str:
+def arrow(points: Iterable[tuple[float, float]]) -> str:
     """Return a line through points with a head at its end."""
     found = list(points)
     (x0, y0), (x1, y1) = found[-2:]
@@ -103,7 +100,7 @@ def arrow(points: Iterable[tuple[float, float]], colour: str = "muted") -> str:
         (x1 - 7 * along[0] + side * 4 * across[0], y1 - 7 * along[1] + side * 4 * across[1])
         for side in (1, -1)
     ]
-    return path(found, colour) + path([head[0], (x1, y1), head[1]], colour)
+    return path(found, "muted") + path([head[0], (x1, y1), head[1]], "muted")
 
 
 def _rules(day: int) -> str:

@@ -5,8 +5,10 @@ from itertools import groupby
 
 from ghashgen.arch.registry import uarches
 from ghashgen.cost.count import classes, memory_operands
+from ghashgen.lab.model.bursts import Burst
+from ghashgen.lab.model.comparison import Comparison
 from ghashgen.lab.model.peers import Peer
-from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row, Wanted
+from ghashgen.lab.model.rows import LABEL, Match, Row, Wanted
 from ghashgen.lab.report.topics import topics
 from ghashgen.lab.standing import markdown_table, span
 
@@ -17,21 +19,9 @@ GAP = "(*)"
 """Marks a bound that leaves out forms without port data."""
 
 COLUMNS = (
-    "kernel",
-    ">blocks",
-    ">instructions",
-    ">clmul",
-    ">shuffle",
-    ">xor",
-    ">load",
-    ">other",
-    ">memory",
-    ">front end",
-    ">ports",
-    ">bound",
-    "bound by",
-    "uops by port",
-)
+    "kernel", ">blocks", ">instructions", ">clmul", ">shuffle", ">xor", ">load", ">other",
+    ">memory", ">front end", ">ports", ">bound", "bound by", "uops by port",
+)  # fmt: skip
 """Counts are per 16-byte block, `memory` counts memory operands of computing instructions; front
 end, ports and bound are in cycles per byte.
 """
@@ -79,12 +69,12 @@ def ports_name(ports: Iterable[str]) -> str:
     return "/".join(kind + numbers for kind, numbers in groups.items())
 
 
-def notes(rows: Iterable[Row]) -> tuple[str, ...]:
+def notes(rows: Iterable[Row | Burst]) -> tuple[str, ...]:
     """Return what readers must know about the rows' figures, each thing once."""
-    rows = tuple(rows)
-    missing = sorted({form for row in rows for form in row.bound.no_data})
+    bounds = [row.bound for row in rows]
+    missing = sorted({form for bound in bounds for form in bound.no_data})
     doubts: dict[str, list[str]] = {}
-    for doubt in sorted({doubt for row in rows for doubt in row.bound.doubts}):
+    for doubt in sorted({doubt for bound in bounds for doubt in bound.doubts}):
         form, _, text = doubt.partition(": ")
         doubts.setdefault(text, []).append(form)
     without = [f"{GAP} without port data, counted as zero: {'; '.join(missing)}"]
@@ -117,6 +107,30 @@ def wanted_cells(wanted: Wanted) -> tuple[str, ...]:
     )
 
 
+BURSTS = (
+    *("kernel", ">bytes", ">seal", ">open", "bound by"),
+    *(">goal", ">goal by bound", ">measured", ">measured by bound"),
+)
+"""The columns of `burst_cells`. All but the second and third figures are of sealing."""
+
+
+def burst_cells(found: Iterable[Burst]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of each kernel and length; cycles of one message of a burst."""
+    each: dict[tuple[int, int, str], list[Burst]] = {}
+    for burst in found:
+        each.setdefault((burst.work.key, burst.work.size, burst.work.name), []).append(burst)
+    for (_, size, name), (seal, open_) in each.items():
+        yield (
+            *(name, str(size), f"{seal.cycles:.1f}", f"{open_.cycles:.1f}", seal.binds),
+            *_beside(seal.goal, seal.cycles),
+            *_beside(seal.measured, seal.cycles),
+        )
+
+
+def _beside(cycles: float | None, bound: float) -> tuple[str, str]:
+    return (f"{cycles:.1f}", f"{cycles / bound:.2f}") if cycles else ("", "")
+
+
 def by_topic(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
     """Return rows by topic, in the order of families and key sizes."""
     rows = tuple(rows)
@@ -141,10 +155,14 @@ def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
         own = [row for of in by_topic(rows).values() for row in of]
         parts.append(markdown_table(ON_PAGE, map(_on_page, own)))
         parts.append("\n".join(f"- {note}" for note in notes(rows)))
-        if found := comparison.matches[name]:
-            parts.append(markdown_table(MATCHED, map(matched, found)))
+        if matches := comparison.matches[name]:
+            parts.append(markdown_table(MATCHED, map(matched, matches)))
         if goals := comparison.wanted.get(name):
             parts.append(markdown_table(WANTED, map(wanted_cells, goals)))
+        if found := comparison.bursts.get(name):
+            parts.append(f"Bursts on {uarches()[name].title}: {LABEL}; cycles of one message.")
+            parts.append(markdown_table(BURSTS, burst_cells(found)))
+            parts.append("\n".join(f"- {note}" for note in notes(found)))
     if comparison.checks:
         parts.append("### Model beside measurement")
         columns = ("CPU", "kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")

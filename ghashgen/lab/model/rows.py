@@ -18,6 +18,7 @@ from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.cost.histogram import Histogram, histogram
+from ghashgen.ir.program import Flow
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import DEFAULT, loop_of
 from ghashgen.kernels.target import Target
@@ -191,37 +192,6 @@ class Wanted:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Everything that is shown."""
-
-    rows: Mapping[str, tuple[Row, ...]]
-    """By microarchitecture, ours and peers' together, the lowest bound first."""
-    matches: Mapping[str, tuple[Match, ...]]
-    """By microarchitecture."""
-    checks: Mapping[str, tuple[Check, ...]]
-    """By the title of each measured CPU that has a table."""
-    wanted: Mapping[str, tuple[Wanted, ...]]
-    """Goals for long messages beside the lowest bounds, by microarchitecture."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the comparison."""
-        return {
-            "is": LABEL,
-            "uarches": {name: [row.as_json() for row in rows] for name, rows in self.rows.items()},
-            "like_with_like": {
-                name: [match.as_json() for match in matches]
-                for name, matches in self.matches.items()
-            },
-            "model_beside_measurement": {
-                title: [check.as_json() for check in found] for title, found in self.checks.items()
-            },
-            "goals": {
-                name: [wanted.as_json() for wanted in found] for name, found in self.wanted.items()
-            },
-        }
-
-
 def binds(bound: Bound, uarch: Uarch) -> str:
     """Return what sets the bound: the front end, the load ports, or ports by name."""
     if bound.front_end > bound.ports:
@@ -233,12 +203,18 @@ def binds(bound: Bound, uarch: Uarch) -> str:
 
 
 def ours(built: Iterable[Built[Point]], where: Target) -> tuple[Loop, ...]:
-    """Return the group loops of assembled kernels, for families that have one."""
+    """Return the group loops of assembled kernels, for families that have one.
+
+    A compact kernel's loop branches on the number of rounds and is left out: no straight part of it
+    says what a pass takes.
+    """
     out = []
     for item in built:
         kernel, code = item.kernel, read_object(item.obj.read_bytes())
         function = f"{where.symbol(kernel.name)}_{loop_of(kernel)}"
         body, decoder = group_loop(code, function), code.decoder
+        if any(decoder.flow(instruction) is not Flow.NEXT for instruction in body[:-1]):
+            continue
         out.append(
             Loop(
                 name=kernel.name,

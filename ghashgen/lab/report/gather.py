@@ -238,11 +238,11 @@ def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
             yield f"{kernels} {sentence} ({_some(names)}): ghashgen prove --write."
 
 
-def _some(names: Iterable[str], most: int = 3) -> str:
+def _some(names: Iterable[str]) -> str:
     """Return the first names, and the number of the others."""
     ordered = sorted(names)
-    rest = len(ordered) - most
-    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(ordered) - 3
+    return ", ".join(ordered[:3]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def relative(path: Path, start: Path) -> str:

@@ -46,10 +46,7 @@ HOST = replace(
     name="aws-lc",
     title="AWS-LC: AES-GCM and GHASH for CPUs with AVX-512, on x86-64 Linux",
     place=_place,
-    build=lambda files, target: (
-        f"cp {ASSEMBLY} ../{_PLACE}/",
-        "cmake --build ../build",
-    ),
+    build=lambda files, target: (f"cp {ASSEMBLY} ../{_PLACE}/", "cmake --build ../build"),
     files={"aws-lc-gcm.h": "hosts/aws_lc/glue.h.j2", "{library}.md": "hosts/aws_lc/page.md.j2"},
     needs=("AWS-LC's sources, and what its build takes: GCC or Clang, CMake",),
     gets="our code in place of 700 KB of its own; key schedules and other CPUs keep its code",

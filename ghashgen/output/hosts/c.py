@@ -28,10 +28,7 @@ def wanted(**instead: Any) -> Wanted:
 _MAKE = "make -C ghashgen -f ghashgen.mk"
 
 TRIAL = Trial(
-    files={
-        "measure.c": "hosts/c/measure.c.j2",
-        "evp.c": "hosts/openssl_asm/measure.c.j2",
-    },
+    files={"measure.c": "hosts/c/measure.c.j2", "evp.c": "hosts/openssl_asm/measure.c.j2"},
     programs={
         "cc": "gcc",
         "nasm": "nasm",
@@ -47,11 +44,7 @@ TRIAL = Trial(
     "cc -O2 -Ighashgen measure.c ghashgen/libghashgen.a -o measure && "
     "cc -O2 evp.c -lcrypto -o evp",
     version="cc --version | head -1 && openssl version",
-    tests=(
-        "ctest --test-dir cmake --verbose",
-        "meson test -C meson --verbose",
-        f"{_MAKE} test",
-    ),
+    tests=("ctest --test-dir cmake --verbose", "meson test -C meson --verbose", f"{_MAKE} test"),
     passed=r".*\d+ messages sealed, opened, and refused with a wrong tag",
     watched=f"{_MAKE} test",
     objects="ghashgen/libghashgen.a",

@@ -47,14 +47,12 @@ TRIAL = Trial(
         Edit(
             f"{_IN}/Makefile",
             f"+= {_BEFORE}.o",
-            f"aesni-intel-$(CONFIG_64BIT) += ghashgen/{PurePosixPath(GLUE).stem}.o",
+            "aesni-intel-$(CONFIG_64BIT) += "
+            "$(patsubst $(src)/%.c,%.o,$(wildcard $(src)/ghashgen/*.c))",
         ),
     ),
-    files={
-        "trial.config": "hosts/linux/trial.config.j2",
-        "measure.c": "hosts/linux/measure.c.j2",
-    },
-    programs={"make": "make", "gcc": "gcc", "flex": "flex", "bison": "bison", "bc": "bc"},
+    files={each: f"hosts/linux/{each}.j2" for each in ("trial.config", "measure.c", "boot.py")},
+    programs={each: each for each in ("make", "gcc", "flex", "bison", "bc", "python3")},
     # The vectors are in a header that only the kernel can include.
     configure="sed -n '/ aes_gcm_tv_template\\[\\] = {/,/^};/p' crypto/testmgr.h > vectors.h && "
     "make tinyconfig && scripts/kconfig/merge_config.sh -m .config trial.config && "
@@ -64,9 +62,9 @@ TRIAL = Trial(
     f"{_IN}/{_BEFORE}.o $(find {_IN}/ghashgen -name '*ghashgen.o' -o -name counts.c) -o measure",
     version="echo Linux $(make -s kernelversion), its objects linked to a program",
     replaces=True,
-    tests=("./measure",),
-    passed=r"\d+ vectors of the kernel's self-tests agree",
-    watched="./measure",
+    tests=("./measure", "python3 boot.py", "python3 boot.py wrong"),
+    passed=r"\d+ vectors of the kernel's self-tests agree|(no kernel was )?booted.*",
+    watched="python3 boot.py",
     objects=f"{_IN}/{_BEFORE}.o",
     timed="./measure",
     rivals={"Linux": "./measure"},
@@ -79,10 +77,7 @@ HOST = replace(
     name="linux",
     title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
     place=_place,
-    build=lambda files, target: (
-        f"cp {ASSEMBLY} ..",
-        "make -C ../../../.. arch/x86/crypto/",
-    ),
+    build=lambda files, target: (f"cp {ASSEMBLY} ..", "make -C ../../../.. arch/x86/crypto/"),
     files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
     needs=("Linux's sources, and what its build takes",),
     gets="our code behind its own functions; key schedules and other CPUs keep its code",

@@ -43,10 +43,7 @@ HOST = replace(
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "mbedtls.mk": "hosts/mbedtls/build.mk.j2"}
     ),
-    files={
-        "mbedtls-gcm.c": "hosts/mbedtls/glue.c.j2",
-        "{library}.md": "hosts/mbedtls/page.md.j2",
-    },
+    files={"mbedtls-gcm.c": "hosts/mbedtls/glue.c.j2", "{library}.md": "hosts/mbedtls/page.md.j2"},
     needs=("Mbed TLS's sources, and what its build takes: GCC or Clang, GNU make", "NASM"),
     gets="our kernels behind Mbed TLS's functions; other ciphers and CPUs keep its own code",
     wanted=openssl.HOST.wanted,

@@ -38,10 +38,7 @@ TRIAL = Trial(
     "for n in 128 256; do grep -q Aes${n}Gcm ghashgen/src/lib.rs || rm tests/aes${n}gcm.rs; done",
     make="cargo build --release",
     version=versions_of("aes-gcm|ring|aws-lc-rs"),
-    tests=(
-        _TESTS,
-        "cargo test --release --manifest-path ghashgen/Cargo.toml",
-    ),
+    tests=(_TESTS, "cargo test --release --manifest-path ghashgen/Cargo.toml"),
     passed=r"test result: ok\. [1-9].*|\d+ vectors of Wycheproof agree",
     watched=_TESTS,
     objects="target/release/build/ghashgen-gcm-*/out/libghashgen.a",

@@ -5,8 +5,7 @@ registers) before this tool's allocation.
 
 - `tool` finds PeachPy.
 - `program` writes a function as JSON.
-- `worker` builds it, under the Python that has PeachPy; `process` starts that.
-- `encode` is the client.
+- `worker` builds it, under the Python that has PeachPy; `encode` starts that.
 - `instructions` reads the resulting bytes, and `homes` finds each virtual register in them.
 - `emit` makes the file that ships and compares it with PeachPy's instructions.
 """

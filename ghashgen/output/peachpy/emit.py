@@ -21,15 +21,7 @@ from ghashgen.kernels.target import Target
 from ghashgen.output.backend import Prepared
 from ghashgen.output.peachpy.encode import check, encoded
 from ghashgen.output.peachpy.homes import homes
-from ghashgen.output.peachpy.instructions import (
-    VZEROUPPER,
-    Encoded,
-    Item,
-    body,
-    decode,
-    flow,
-    functions_in,
-)
+from ghashgen.output.peachpy.instructions import Encoded, Item, body, decode, flow, functions_in
 from ghashgen.support.errors import GhashgenError
 
 _ALLOCATE = "allocate"
@@ -48,8 +40,7 @@ def prepare(kernel: Point, target: Target) -> Prepared:
     compiling = partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel))
     at = next(i for i, step in enumerate(PASSES) if step.name == _ALLOCATE)
     found = encoded(
-        kernel,
-        {name: item.selected for name, item in compiling(passes=PASSES[:at]).items()},
+        kernel, {name: item.selected for name, item in compiling(passes=PASSES[:at]).items()}
     )
     allocating = Pass(_ALLOCATE, partial(_allocated, found))
     passes = (*PASSES[:at], allocating, *PASSES[at + 1 :])
@@ -62,7 +53,7 @@ def _body(kernel: str, function: Encoded) -> list[Item]:
     Raises:
         GhashgenError: these are not pushes of callee-saved registers, VZEROUPPER and pops.
     """
-    items, faults = body(decode(function, named=True), (), (VZEROUPPER,))
+    items, faults = body(decode(function))
     if faults:
         raise GhashgenError(f"{kernel}_{function.name}: PeachPy's code {faults[0]}")
     return items
@@ -92,7 +83,7 @@ def hold(
     """
     symbols = {name: target.symbol(f"{kernel.name}_{name}") for name in compiled}
     for name, function in functions_in(data, symbols).items():
-        items = [item for item in decode(function, named=True) if item.shape[0] != "nop"]
+        items = [item for item in decode(function) if item.shape[0] != "nop"]
         pairs = zip(compiled[name].function.ops, items, strict=True)
         ours = flow([item for op, item in pairs if op.origin >= 0])
         theirs = flow([item for item in _body(kernel.name, found[name]) if not _empty(item)])

@@ -1,5 +1,7 @@
 """Encodes a kernel's functions with PeachPy, and refuses kernels that PeachPy cannot encode."""
 
+import json
+import subprocess
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +11,8 @@ from ghashgen.ir.program import Program
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import axes_of, functions_of
 from ghashgen.output.peachpy.instructions import Encoded
-from ghashgen.output.peachpy.process import WorkerProcess
 from ghashgen.output.peachpy.program import encode
-from ghashgen.output.peachpy.tool import require
+from ghashgen.output.peachpy.tool import WORKER, require
 from ghashgen.support.errors import GhashgenError
 
 ISA = "avx"
@@ -22,6 +23,12 @@ FAMILY = "hash"
 
 REGISTER = "register"
 """The value of the axis `swap` that needs no buffer on the stack."""
+
+_SECONDS = 120
+"""A kernel takes a second."""
+
+_SPILLS = ("No physical registers", "live virtual registers exceeds")
+"""What PeachPy's allocator says when it runs out of registers."""
 
 
 def check(kernel: Point, abi: Abi = SYSV) -> None:
@@ -59,14 +66,14 @@ def check(kernel: Point, abi: Abi = SYSV) -> None:
         )
 
 
-def request(op: str, kernel: Point, programs: Mapping[str, Program]) -> dict[str, Any]:
-    """Return the request to the worker for selected programs of a kernel."""
+def encoded(kernel: Point, programs: Mapping[str, Program]) -> dict[str, Encoded]:
+    """Return a kernel's selected programs as PeachPy encodes them; nothing is run.
+
+    Raises:
+        GhashgenError: PeachPy is missing, or refuses the kernel (it cannot spill).
+    """
     functions = {name: encode(item, kernel.instruction_set) for name, item in programs.items()}
-    return {"op": op, "kernel": kernel.name, "functions": functions}
-
-
-def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
-    """Return an answer's functions, by name."""
+    answer = _asked(kernel.name, {"functions": functions})
     return {
         name: Encoded(
             name,
@@ -77,14 +84,27 @@ def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
     }
 
 
-def encoded(kernel: Point, programs: Mapping[str, Program]) -> dict[str, Encoded]:
-    """Return a kernel's selected programs as PeachPy encodes them; nothing is run.
-
-    Raises:
-        GhashgenError: PeachPy is missing, or refuses the kernel (it cannot spill).
-    """
-    worker = WorkerProcess(require())
+def _asked(what: str, request: Mapping[str, Any]) -> Any:
+    """Return what the worker answers to a request about `what`."""
+    command = [str(require().python), str(WORKER)]
     try:
-        return answered(worker.ask(kernel.name, request("encode", kernel, programs)))
-    finally:
-        worker.close()
+        done = subprocess.run(
+            command, input=json.dumps(request), capture_output=True, text=True, timeout=_SECONDS,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise GhashgenError(f"PeachPy, {what}: no answer in {_SECONDS} s") from None
+    # The first line says where PeachPy is.
+    _, *answers = done.stdout.splitlines() or [""]
+    if not answers:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise GhashgenError(f"PeachPy, {what}: {last} (exit status {done.returncode})")
+    answer = json.loads(answers[0])
+    if "error" not in answer:
+        return answer
+    if any(words in answer["detail"] for words in _SPILLS):
+        raise GhashgenError(
+            f"PeachPy, {what}: its allocator ran out of registers and cannot spill",
+            "choose fewer blocks or a simpler variant, or backend own",
+        )
+    raise GhashgenError(f"PeachPy, {what}: {answer['error']}: {answer['detail']}")

@@ -2,7 +2,7 @@
 
 The shape of an instruction is its mnemonic and its operands:
 
-- register: class and width, or the name if asked for;
+- register: its name;
 - immediate: width and value;
 - memory: size, base, index, scale and displacement; for a constant, its 16 bytes;
 - branch: only that it is one. Its target is stored beside the shape.
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register, RegisterExt
+from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register
 
 from ghashgen.arch.elf import Elf, read_elf
 from ghashgen.arch.objects import object_code
@@ -28,7 +28,6 @@ from ghashgen.kernels.hash.kernel import ENTRY_BYTES
 Shape = tuple[str, tuple[str, ...]]
 """(mnemonic, operand shapes)."""
 
-ENDBR64: Shape = ("endbr64", ())
 VZEROUPPER: Shape = ("vzeroupper", ())
 _RET: Shape = ("ret", ())
 UNKNOWN = "rip"
@@ -85,46 +84,42 @@ def _signed(value: int) -> int:
     return value - _RANGE if value >= _SIGN else value
 
 
-def _memory(instruction: Instruction, constant: bytes | None, named: bool) -> str:
+def _memory(instruction: Instruction, constant: bytes | None) -> str:
     size = 8 * MemorySizeExt.size(instruction.memory_size)
     if instruction.is_ip_rel_memory_operand:
         return f"m{size}[{UNKNOWN if constant is None else constant.hex()}]"
     base, index = _name(instruction.memory_base), _name(instruction.memory_index)
     scale = instruction.memory_index_scale
-    if named and scale == 1 and base and index:
+    if scale == 1 and base and index:
         base, index = sorted((base, index))
-    parts = [base if named else "base"] if base else []
+    parts = [base] if base else []
     if index:
-        parts.append(f"{index if named else 'index'}*{scale}")
+        parts.append(f"{index}*{scale}")
     parts.append(str(_signed(instruction.memory_displacement)))
     return f"m{size}[{' + '.join(parts)}]"
 
 
-def _operand(instruction: Instruction, i: int, constant: bytes | None, named: bool) -> str:
+def _operand(instruction: Instruction, i: int, constant: bytes | None) -> str:
     kind = _kinds()[instruction.op_kind(i)]
     if kind == "REGISTER":
-        register = instruction.op_register(i)
-        if named:
-            return _name(register)
-        letter = "x" if RegisterExt.is_vector_register(register) else "r"
-        return f"{letter}{8 * RegisterExt.size(register)}"
+        return _name(instruction.op_register(i))
     if kind.startswith("NEAR_BRANCH"):
         return "label"
     if kind.startswith("IMMEDIATE"):
         return f"{kind.lower()} {_signed(instruction.immediate(i))}"
     if kind == "MEMORY":
-        return _memory(instruction, constant, named)
+        return _memory(instruction, constant)
     raise ValueError(f"operand kind {kind} has no shape")
 
 
-def decode(function: Encoded, named: bool = False) -> list[Item]:
-    """Return a function's instructions; `named` puts register names into their shapes."""
+def decode(function: Encoded) -> list[Item]:
+    """Return a function's instructions."""
     decoder = Decoder(64, function.code, ip=0)
     out = []
     for instruction in decoder:
         offset = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
         constant, count = function.constants.get(offset), instruction.op_count
-        operands = tuple(_operand(instruction, i, constant, named) for i in range(count))
+        operands = tuple(_operand(instruction, i, constant) for i in range(count))
         registers = tuple(
             _name(instruction.op_register(i)) if instruction.op_kind(i) == OpKind.REGISTER else ""
             for i in range(count)
@@ -165,33 +160,24 @@ def _relocated(elf: Elf, code: bytes) -> dict[int, bytes]:
     return out
 
 
-def body(
-    items: Sequence[Item], first: Sequence[Shape], last: Sequence[Shape]
-) -> tuple[list[Item], list[str]]:
-    """Return the items without entry (`first`, pushes) and exits (`last`, pops), and any faults."""
-    faults: list[str] = []
-    head = len(first)
-    if [item.shape for item in items[:head]] != list(first):
-        faults.append(f"does not begin with {' '.join(shape[0] for shape in first)}")
-        head = 0
-    saved: list[str] = []
-    while head < len(items) and items[head].shape[0] == "push":
-        saved.append(items[head].register)
-        head += 1
+def body(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
+    """Return PeachPy's items without its prologue (pushes) and epilogues, and any faults of these:
+    VZEROUPPER and pops before each RET.
+    """
+    head = next((i for i, item in enumerate(items) if item.shape[0] != "push"), len(items))
+    saved = [item.register for item in items[:head]]
     allowed = {GPR_NAMES[number] for number in SYSV.saved}
-    faults += [f"saves {name}, which is not callee-saved" for name in saved if name not in allowed]
+    faults = [f"saves {name}, which is not callee-saved" for name in saved if name not in allowed]
     dropped = set(range(head))
     for i, item in enumerate(items):
         if item.shape != _RET:
             continue
-        pops = list(range(i - len(saved), i))
-        ends = list(range(i - len(saved) - len(last), i - len(saved)))
+        pops = range(i - len(saved), i)
         if [items[j].register for j in pops if items[j].shape[0] == "pop"] != saved[::-1]:
             faults.append(f"does not restore {' '.join(saved)} before ret")
-        if [items[j].shape for j in ends] != list(last):
-            faults.append(f"has no {' '.join(shape[0] for shape in last)} before ret")
-            ends = []
-        dropped.update((*pops, *ends))
+        if items[i - len(saved) - 1].shape != VZEROUPPER:
+            faults.append("has no vzeroupper before ret")
+        dropped.update(range(i - len(saved) - 1, i))
     return [item for i, item in enumerate(items) if i not in dropped], faults
 
 

@@ -1,4 +1,4 @@
-"""The PeachPy side: builds functions with PeachPy, loads them into this process, calls them.
+"""The PeachPy side: builds functions with PeachPy.
 
 A script of its own: it needs the standard library and PeachPy, nothing of ghashgen, and runs under
 any Python from 3.9 on, because PeachPy is usually installed for the system's Python alone.
@@ -6,31 +6,17 @@ any Python from 3.9 on, because PeachPy is usually installed for the system's Py
 One JSON object a line. The first out is {"ready": folder of PeachPy, "python": version}, then comes
 one answer for each request; one with "error" and "detail" is a refusal. Bytes are hexadecimal.
 
-    {"op": "load", "kernel": key, "functions": {name: program}}, programs as `program.py` says
+    {"functions": {name: program}}, programs as `program.py` says
         {"functions": {name: {"code": bytes, "constants": [[offset, bytes], …]}}}
-    {"op": "encode", …}, as load: the same answer, and nothing is loaded
-    {"op": "run", "kernel": key, "scripts": [{"buffers": {name: {"hex": bytes} or {"size": n},
-     with "align": 16 where due}, "calls": [[function, buffer's name or integer, …], …],
-     "results": [buffer's name, …]}, …]}
-        {"results": [{buffer's name: bytes after the calls}, …]}
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
-
-GUARD = 64
-"""Bytes on either side of a buffer that no call may change."""
-
-FILL = b"\xa5"
-LINE = 16
-ODD = 5
-"""Distance from a multiple of 16 of a buffer that asks for no alignment."""
 
 
 class Operands:
@@ -121,51 +107,10 @@ def described(encoded: Any) -> dict[str, Any]:
     return {"code": bytes(section.content).hex(), "constants": constants}
 
 
-class Buffer:
-    """Memory at an aligned or an odd address, between guard bytes."""
-
-    def __init__(self, data: bytes, align: int) -> None:
-        self._size = len(data)
-        self._memory = ctypes.create_string_buffer(self._size + 2 * GUARD + 2 * LINE)
-        start = ctypes.addressof(self._memory)
-        ctypes.memset(start, FILL[0], len(self._memory))
-        self.address = (start + GUARD + LINE - 1) // LINE * LINE + (0 if align == LINE else ODD)
-        ctypes.memmove(self.address, data, self._size)
-
-    def content(self) -> bytes | None:
-        """Return the bytes, or None if a guard byte changed."""
-        around = ctypes.string_at(self.address - GUARD, self._size + 2 * GUARD)
-        if around[:GUARD] != FILL * GUARD or around[GUARD + self._size :] != FILL * GUARD:
-            return None
-        return around[GUARD : GUARD + self._size]
-
-
-def run(functions: dict[str, Any], script: dict[str, Any]) -> dict[str, str]:
-    """Make the buffers, make the calls in order, return the requested buffers."""
-    buffers = {}
-    for name, wanted in script["buffers"].items():
-        data = bytes(wanted["size"]) if "size" in wanted else bytes.fromhex(wanted["hex"])
-        buffers[name] = Buffer(data, wanted.get("align", 1))
-    for name, *arguments in script["calls"]:
-        functions[name](*[buffers[x].address if isinstance(x, str) else x for x in arguments])
-    contents = {}
-    for name, buffer in buffers.items():
-        content = buffer.content()
-        if content is None:
-            raise ValueError("a call wrote outside the buffer " + name)
-        contents[name] = content.hex()
-    return {name: contents[name] for name in script["results"]}
-
-
-def answer(kernels: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request; `kernels` keeps the loaded functions."""
-    key = request["kernel"]
-    if request["op"] in ("encode", "load"):
-        encoded = {name: build(name, item) for name, item in request["functions"].items()}
-        if request["op"] == "load":
-            kernels[key] = {name: item.load() for name, item in encoded.items()}
-        return {"functions": {name: described(item) for name, item in encoded.items()}}
-    return {"results": [run(kernels[key], script) for script in request["scripts"]]}
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    made = {name: build(name, program) for name, program in request["functions"].items()}
+    return {"functions": {name: described(encoded) for name, encoded in made.items()}}
 
 
 def hello() -> dict[str, str]:
@@ -186,14 +131,13 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     message: dict[str, Any] = hello()
-    kernels: dict[str, Any] = {}
     answers.write(json.dumps(message) + "\n")
     answers.flush()
     if "error" in message:
         return
     for line in sys.stdin:
         try:
-            message = answer(kernels, json.loads(line))
+            message = answer(json.loads(line))
         except Exception as problem:
             message = {"error": type(problem).__name__, "detail": str(problem)}
         answers.write(json.dumps(message) + "\n")

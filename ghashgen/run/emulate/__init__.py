@@ -39,19 +39,6 @@ from ghashgen.run.emulate.results import Access, CallResult
 from ghashgen.run.emulate.series import Series, Turn, TurnResult
 
 __all__ = [
-    "EMULATED",
-    "FEATURES",
-    "Access",
-    "Buffer",
-    "Call",
-    "CallResult",
-    "Emulator",
-    "Image",
-    "Outcome",
-    "Registers",
-    "Series",
-    "Turn",
-    "TurnResult",
-    "load_object",
-    "raw_image",
-]
+    "EMULATED", "FEATURES", "Access", "Buffer", "Call", "CallResult", "Emulator", "Image",
+    "Outcome", "Registers", "Series", "Turn", "TurnResult", "load_object", "raw_image",
+]  # fmt: skip

@@ -1,7 +1,5 @@
 """A call: its buffers, its arguments, and where a calling convention puts them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The client side: `Emulator` sends calls to a worker process and returns their results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO

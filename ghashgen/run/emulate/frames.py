@@ -4,8 +4,6 @@ A frame is two little-endian 32-bit lengths, the UTF-8 JSON text, then the bytes
 only numbers and short strings; contents of memory and registers are in the bytes.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """Loads an ELF64 x86-64 relocatable object (System V gABI, chapter 4; AMD64 psABI 4.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ the worker ran before. Each buffer has a separate window of 2 MiB in which only 
 needs are mapped, so both neighbours of a buffer's pages are always unmapped.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal

@@ -8,8 +8,6 @@ taken branches execution is straight. So the multiset of straight runs [start, l
 each instruction retired, at the cost of one callback for each taken branch.
 """
 
-from __future__ import annotations
-
 import importlib
 import mmap
 import struct

@@ -1,7 +1,5 @@
 """How a call ended, in words that name buffers instead of addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """One worker process: starts it, asks it, and reports how it ended."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -5,8 +5,6 @@ little-endian: 16 general registers in encoding order, rflags, mxcsr, eight 64-b
 thirty-two 64-byte vector registers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Mapping

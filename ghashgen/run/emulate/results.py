@@ -1,7 +1,5 @@
 """What a call did: outcome, memory, registers, and how often each instruction retired."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ function, and each call takes the next piece of every buffer. The result has the
 the buffers, any fault, and the number of the call that caused it.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Loading and storing inside the guest makes mask registers accessible (the librar
 and costs one run of some 120 emulated instructions instead of 32 Python lists.
 """
 
-from __future__ import annotations
-
 from iced_x86 import BlockEncoder, Code, Instruction, MemoryOperand, Register
 
 from ghashgen.run.emulate.layout import RETURN_ADDRESS, STUB_CODE, STUB_IN, STUB_OUT, STUB_SCRATCH
@@ -118,8 +116,5 @@ def series_stub() -> tuple[int, bytes]:
             reg_mem(Code.MOV_R64_RM64, Register.RAX, word(number + len(SERIES_REGISTERS))),
             Instruction.create_mem_reg(Code.ADD_RM64_R64, word(number), Register.RAX),
         ]
-    code += [
-        mem(Code.CALL_RM64, word(1)),
-        Instruction.create_branch(Code.JMP_REL32_64, _SERIES),
-    ]
+    code += [mem(Code.CALL_RM64, word(1)), Instruction.create_branch(Code.JMP_REL32_64, _SERIES)]
     return _SERIES, _encode(code, _SERIES)

@@ -13,8 +13,6 @@ Parts of a run: register block, contents of each writable buffer, the stack that
 Parts of a turn: contents of each writable buffer.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import lru_cache

@@ -22,11 +22,7 @@ def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
 
 
 def renumbered(
-    terms: Terms,
-    term: Term,
-    values: Mapping[str, Number],
-    facts: Facts,
-    done: dict[Term, Lane],
+    terms: Terms, term: Term, values: Mapping[str, Number], facts: Facts, done: dict[Term, Lane]
 ) -> Lane:
     """Return a sum of linear functions with numbers in the place of unknowns, in its public bits.
 

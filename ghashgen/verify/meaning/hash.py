@@ -15,13 +15,7 @@ from ghashgen.verify.meaning.algebra import ZERO, Algebra
 from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading, turned
 from ghashgen.verify.meaning.function import Function, Part, claim
 from ghashgen.verify.meaning.hashing import Blocks, Hashing
-from ghashgen.verify.meaning.letters import (
-    ADDEND,
-    BESIDE,
-    CIPHERTEXT,
-    ROUND_KEY_LETTER,
-    STATE,
-)
+from ghashgen.verify.meaning.letters import ADDEND, BESIDE, CIPHERTEXT, ROUND_KEY_LETTER, STATE
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State

@@ -13,14 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
-from pathlib import Path
 from typing import Any, Protocol
 
-from ghashgen.verify.checking import NOTHING, SCHEMA, check_function, check_sizes
+from ghashgen.verify.checking import NOTHING, check_function, check_sizes
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.statements.core import Function, Statement, one_size, sizes_of
-from ghashgen.verify.x86_64.elf import load_image
+
+SCHEMA = 1
+"""The schema of a document: {"schema": 1, "functions": {"gcm_seal": certificate, …}}."""
+
+_LAST = "no certificate is found, the last is refused"
 
 Check = Callable[[object], object]
 """Checks a certificate; raises a Refutation if it is refused."""
@@ -111,13 +114,14 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
         return
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
-    from ghashgen.verify.search.telling import MOST_STEPS, STEPS, Runs
+    from ghashgen.verify.search.telling import MOST_STEPS, STEPS, Runs, unfit
 
     def meaning() -> Any:
         return spec.meaning(function)
 
     runs = cache(lambda: Runs(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
+    last: object = None
     lost = unsupported("search: no certificate")
     for number, found in enumerate(proposed(image, spec, meaning)):
         if isinstance(found, Refutation):
@@ -128,9 +132,9 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
             try:
                 check(certificate)
             except Refutation as error:
-                refused = error
+                refused, last = error, None
                 if certificate != NOTHING:
-                    refused = _said("no certificate is found, the last is refused", error)
+                    refused, last = _said(_LAST, error), certificate
             else:
                 return
         # To search on may take long, and finds nothing where a function is wrong.
@@ -139,6 +143,8 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
     if refused.category is not Category.UNSUPPORTED:
         raise refused
     runs().go_on(MOST_STEPS)
+    if last is not None and (why := unfit(image, meaning, last)):
+        refused = _said(_LAST, why)
     # That a run is not followed says less than what a certificate shows to be wrong.
     raise runs().unfollowed or refused
 
@@ -177,20 +183,6 @@ def _said(what: str, error: Refutation) -> Refutation:
     return out
 
 
-def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
-    """Return certificates of every function of a statement, each of which has been checked once.
-
-    Raises:
-        Refutation: of one function none is accepted; its `symbol` says of which one.
-        GhashgenError: the object cannot be read or lacks a symbol.
-    """
-    image = load_image(source)
-    found: dict[str, Any] = {}
-    for function in spec.functions:
-        found |= find_function(image, spec, function)
-    return {"schema": SCHEMA, "functions": found}
-
-
 def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
     """Return the certificate of a function by its name.
 
@@ -220,3 +212,20 @@ def names_of(spec: Statement) -> frozenset[str]:
             one_size(spec).meaning(function)
             names.add(function.symbol)
     return frozenset(names)
+
+
+def by_name(data: object) -> Mapping[str, object]:
+    """Return the certificates of a document by their names.
+
+    Raises:
+        Refutation: it is no document of this schema.
+    """
+    match data:
+        case {"schema": int(schema), "functions": dict(functions), **rest} if not rest:
+            if (
+                schema == SCHEMA
+                and schema is not True
+                and all(isinstance(symbol, str) and symbol.isprintable() for symbol in functions)
+            ):
+                return functions
+    raise unsupported("no certificates of this schema")

@@ -33,9 +33,4 @@ def _listed(code: Sequence[int]) -> str:
     return ".byte " + ",".join(f"0x{byte:02x}" for byte in code)
 
 
-SYNTAX = replace(
-    INTEL,
-    name="bytes",
-    title="GNU as of any age: bytes",
-    encoded=encoded,
-)
+SYNTAX = replace(INTEL, name="bytes", title="GNU as of any age: bytes", encoded=encoded)

@@ -4,9 +4,8 @@ from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.arch.x86_64 import gas
 from ghashgen.arch.x86_64.assemblers import GAS
-from ghashgen.arch.x86_64.operands import address, listed, number, sized
-from ghashgen.arch.x86_64.registers import register_name
-from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
+from ghashgen.arch.x86_64.operands import Operands, address, sized
+from ghashgen.ir.program import Directive, Mem, Op
 
 _SIZES = {"m8": "byte ptr ", "m16": "word ptr "}
 """Size words where no register operand implies the size."""
@@ -19,21 +18,12 @@ def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
     return f"{size}[{address(memory, '*1')}]"
 
 
-def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
-    if isinstance(operand, PReg):
-        return register_name(operand, spec.kinds, width)
-    if isinstance(operand, Mem):
-        return _memory(operand, spec, names)
-    if isinstance(operand, int):
-        return number(operand)
-    if isinstance(operand, Label):
-        return gas.target(operand, names)
-    raise TypeError(f"{operand} cannot be printed: not allocated")
+_OPERANDS = Operands(_memory, gas.target)
 
 
 def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    operands = listed(op, row, lambda operand, spec: _operand(operand, spec, op.width, names))
+    operands = _OPERANDS.listed(op, row, names)
     return f"{gas.forced(op, row)}{row.mnemonic:<11} {', '.join(operands)}".rstrip()
 
 

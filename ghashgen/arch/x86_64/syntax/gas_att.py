@@ -5,10 +5,10 @@ from dataclasses import replace
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64 import gas
-from ghashgen.arch.x86_64.operands import listed, number
+from ghashgen.arch.x86_64.operands import Operands, number
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.arch.x86_64.syntax.gas import SYNTAX as INTEL
-from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
+from ghashgen.ir.program import Directive, Mem, Op, PReg
 
 _MNEMONICS = {"movzx.load8": "movzbl"}
 """Rows whose AT&T mnemonic includes the sizes."""
@@ -18,7 +18,7 @@ def _register(register: PReg, kinds: tuple[str, ...], width: int) -> str:
     return f"%{register_name(register, kinds, width)}"
 
 
-def _memory(memory: Mem, names: Names) -> str:
+def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
     if memory.symbol is not None:
         return f"{gas.constant(memory.symbol, names)}(%rip)"
     base = _register(memory.base, ("q",), 0) if isinstance(memory.base, PReg) else ""
@@ -27,21 +27,12 @@ def _memory(memory: Mem, names: Names) -> str:
     return f"{memory.disp or ''}({base})"
 
 
-def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
-    if isinstance(operand, PReg):
-        return _register(operand, spec.kinds, width)
-    if isinstance(operand, Mem):
-        return _memory(operand, names)
-    if isinstance(operand, int):
-        return f"${number(operand)}"
-    if isinstance(operand, Label):
-        return gas.target(operand, names)
-    raise TypeError(f"{operand} cannot be printed: not allocated")
+_OPERANDS = Operands(_memory, gas.target, _register, lambda value: f"${number(value)}")
 
 
 def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    operands = listed(op, row, lambda operand, spec: _operand(operand, spec, op.width, names))
+    operands = _OPERANDS.listed(op, row, names)
     mnemonic = _MNEMONICS.get(row.key, row.mnemonic)
     return f"{gas.forced(op, row)}{mnemonic:<11} {', '.join(reversed(operands))}".rstrip()
 

@@ -4,10 +4,9 @@ from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.arch.x86_64.assemblers import NASM
 from ghashgen.arch.x86_64.nops import NOPS
-from ghashgen.arch.x86_64.operands import address, listed, number, sized
-from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.arch.x86_64.operands import Operands, address, sized
 from ghashgen.arch.x86_64.unwind_tables import tables
-from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
+from ghashgen.ir.program import Directive, Label, Mem, Op
 
 _SIZES = {"m8": "byte ", "m16": "word "}
 """Size words where no register operand implies the size."""
@@ -20,23 +19,17 @@ def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
     return f"{size}[{address(memory)}]"
 
 
-def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
-    # Most frequent first.
-    if isinstance(operand, PReg):
-        return register_name(operand, spec.kinds, width)
-    if isinstance(operand, Mem):
-        return _memory(operand, spec, names)
-    if isinstance(operand, int):
-        return number(operand)
-    if isinstance(operand, Label):
-        other = f"{names.constants}_{operand.of}" if operand.of else ""
-        return f"{'short ' * operand.short}{other}.{operand.name}"
-    raise TypeError(f"{operand} cannot be printed: not allocated")
+def _target(label: Label, names: Names) -> str:
+    other = f"{names.constants}_{label.of}" if label.of else ""
+    return f"{'short ' * label.short}{other}.{label.name}"
+
+
+_OPERANDS = Operands(_memory, _target)
 
 
 def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    operands = listed(op, row, lambda operand, spec: _operand(operand, spec, op.width, names))
+    operands = _OPERANDS.listed(op, row, names)
     return f"{row.mnemonic:<11} {', '.join(operands)}".rstrip()
 
 

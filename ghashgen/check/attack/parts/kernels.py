@@ -178,9 +178,4 @@ def work(options: Options, task: Task) -> Outcome:
     return Outcome(right=1, calls=ran.calls, notes=(f"proved and right: {task.title}",))
 
 
-PART = Part(
-    NAME,
-    "kernels of axes drawn at random: emitted, proved, and run",
-    tasks,
-    work,
-)
+PART = Part(NAME, "kernels of axes drawn at random: emitted, proved, and run", tasks, work)

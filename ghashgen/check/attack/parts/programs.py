@@ -97,8 +97,5 @@ def work(options: Options, task: Task) -> Outcome:
 
 
 PART = Part(
-    "programs",
-    "random small programs: accepted ones run at lengths of many turns",
-    tasks,
-    work,
+    "programs", "random small programs: accepted ones run at lengths of many turns", tasks, work
 )

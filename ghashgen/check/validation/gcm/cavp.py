@@ -12,13 +12,7 @@ from ghashgen.algebra.field.gcm import length_block
 from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash_padded
 from ghashgen.check.validation import pyca
 from ghashgen.check.validation.gcm.oracle import Key, Text
-from ghashgen.check.validation.records import (
-    USUAL_IV,
-    Record,
-    decryptions,
-    encryptions,
-    records,
-)
+from ghashgen.check.validation.records import USUAL_IV, Record, decryptions, encryptions, records
 from ghashgen.support.errors import GhashgenError
 
 

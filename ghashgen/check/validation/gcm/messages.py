@@ -22,13 +22,7 @@ from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import SEED, tail_bound
 from ghashgen.check.validation.ciphers import CARRIES, LENGTHS_PER_KEY, counter_before, stepped
 from ghashgen.check.validation.gcm.oracle import Key
-from ghashgen.check.validation.records import (
-    USUAL_IV,
-    Record,
-    decryptions,
-    encryptions,
-    records,
-)
+from ghashgen.check.validation.records import USUAL_IV, Record, decryptions, encryptions, records
 from ghashgen.check.validation.trials import Part, Trial
 
 RIGHT, WRONG, REFUSED = 0, 1, 2

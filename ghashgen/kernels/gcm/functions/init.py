@@ -35,7 +35,8 @@ def _of_one(b: Builder, kernel: GcmKernel) -> None:
     # The zero block plus k_0.
     state: VReg | None = None
     for i, k in enumerate(round_keys(b, kernel.key, key)):
-        b.store(round_key_cell(kernel, context, i), k, f"k_{i}")
+        copies = b.spread_lane(k, kernel.key_lanes) if kernel.key_lanes > 1 else k
+        b.store(round_key_cell(kernel, context, i), copies, f"k_{i}")
         if state is None:
             state = k
         elif i < kernel.rounds:

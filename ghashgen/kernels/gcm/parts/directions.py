@@ -15,6 +15,7 @@ from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.alone import text_alone
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
@@ -28,6 +29,8 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
     """Record a whole function: a text of any length, its counter and its hash as they are left."""
     context, counter, x, source, out, length = b.params
     b.branch("equal", length, 0, "done")
+    if kernel.short and kernel.key_lanes > 1:
+        text_alone(b, kernel, record is encrypt_text, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
     place = Mem(base=counter)
     text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)

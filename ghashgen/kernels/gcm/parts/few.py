@@ -1,12 +1,15 @@
 """Texts of few blocks on straight paths: `narrow`, and `short` in wide registers.
 
 J_0 goes through the cipher in the last register's last lane if that is free, and otherwise in a
-register of its own:
+register of its own. `short` takes a last register of two lanes if that holds the blocks, because a
+CPU may need two steps for an operation on four, and for J_0 alone one lane:
 
-    blocks of text    registers
-    0 … L-1           C_1 … , J_0
-    L                 C_1 … C_L    J_0
-    L+1 … 2L-1        C_1 … C_L    C_(L+1) … , J_0
+    blocks of text    of `narrow`, two lanes             of `short`, four lanes
+    0, 1              C_1, J_0                           C_1, J_0
+    2                 C_1, C_2            J_0            C_1, C_2                     J_0
+    3                 C_1, C_2            C_3, J_0       C_1, C_2, C_3, J_0
+    4                 C_1, C_2  C_3, C_4  J_0            C_1, C_2, C_3, C_4           J_0
+    5, 6                                                 C_1 … C_4  C_5, C_6          J_0
 
 Calls of `short` overlap while the schedulers have room. An operation that waits for the cipher
 occupies a scheduler entry for long; one that is ready at once does not. So all registers go through
@@ -15,9 +18,8 @@ numbers of the counter blocks do, and sums are swapped to memory order before th
 so that E_K(J_0) joins in one operation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import product
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
@@ -137,6 +139,16 @@ def narrow(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> VReg:
     return b.xor(to_register(b, hashing, X, "as in memory"), mask, "the tag")
 
 
+_LAST: Mapping[int, tuple[tuple[int, int, bool], ...]] = {
+    2: ((1, 2, True), (2, 2, False)),
+    4: ((1, 2, True), (2, 2, False), (3, 4, True), (4, 4, False)),
+}
+"""The last register of a short text, by the lanes of the widest: for up to so many blocks it has so
+many lanes, and J_0 goes in its last lane or in a register of its own. Behind other registers one
+block goes as two do.
+"""
+
+
 def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg:
     """Record a text of at most `most_bytes` in wide registers; return the tag.
 
@@ -150,12 +162,13 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
     whitened = b.xor(iv, text.keys.key(0, lanes), "(IV || 0) + k_0")
     acc, mask = accumulators(text), b.register("E_K(J_0)")
 
-    def cipher(count: int, free: bool) -> States:
+    def cipher(width: int, count: int, free: bool) -> States:
         rows = [[*range(lanes * i + 2, lanes * i + lanes + 2)] for i in range(count)]
+        rows[-1] = rows[-1][:width]
         if free:
             rows[-1][-1] = 1
         else:
-            rows.append([1] * lanes)
+            rows.append([1])
         states = inner_rounds(b, text.keys, [_numbered(b, whitened, row) for row in rows])
         return (states, None) if free else (states[:-1], states[-1])
 
@@ -168,24 +181,27 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
         A = b.xor(_lengths_behind(b, lengths, lanes, back), S, "S in lane 0")
         A = b.xor(C, A, "S, C_1 …, the lengths")
         sums = products(b, hashing, {}, A, entries(hashing, powers, top))
-        of = ONE, text, encrypts, acc, cipher, mask, 1, end, powers
+        alone = partial(cipher, 2 if numbers[-1] <= BLOCK_BYTES else lanes)
+        of = ONE, text, encrypts, acc, alone, mask, 1, end, powers
         Path(*of, top, lambda: sums, True).record()
         b.emit("jump", Label("reduce"))
 
-    def path(count: int, free: bool, numbers: range) -> None:
+    def path(count: int, width: int, free: bool, numbers: range) -> None:
         least, left, before = numbers[0], text.length, step * (count - 1)
         if before:
             left = b.gpr("gpr_address", Mem(base=left, disp=-before))
             numbers = range(least - before, numbers[-1] - before + 1)
-        exact = Exact.of(b, left, numbers, lanes, count > 1)
+        exact = Exact.of(b, left, numbers, width, count > 1)
         names, given = (f"given_{least}", f"written_{least}"), text.at(text.source, before)
         end = ends.wide(exact, names, given, lambda: text.at(text.out, before))
-        of = SHORT, text, encrypts, acc, cipher, mask, count, end, powers
+        of = SHORT, text, encrypts, acc, partial(cipher, width), mask, count, end, powers
         Path(*of, top - 1, lambda: sums, free).record()
         once_more = key_sum(hashing, text.context, 1)
-        if R is not None and once_more is not None and free:
+        if R is not None and once_more is not None:
             # The first lane after C_m meets H once more.
-            b.assign(R, b.xor(R, once_more, "those of H"))
+            term = exact.if_lane_free(once_more, "that of H")
+            if term is not None:
+                b.assign(R, b.xor(R, term, "those of H"))
         b.emit("jump", Label("reduce"))
 
     least = 0
@@ -204,11 +220,12 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
     sums = products(b, hashing, {}, A, _far_and_near(text, powers))
     b.about("")
     cases: dict[int, Callable[[], None]] = {}
-    for count, free in product(range(1, most_bytes(kernel) // step + 1), (True, False)):
-        numbers = range(least, step * count - BLOCK_BYTES * free + 1)
-        parts = cut(numbers, lanes) if count == 1 else [numbers]
-        cases |= {part[0]: partial(path, count, free, part) for part in parts}
-        least = numbers[-1] + 1
+    for count in range(1, most_bytes(kernel) // step + 1):
+        for blocks, width, free in _LAST[lanes][lanes > 2 and count > 1 :]:
+            numbers = range(least, step * (count - 1) + BLOCK_BYTES * blocks + 1)
+            parts = cut(numbers, lanes) if count == 1 and numbers else [numbers]
+            cases |= {p[0]: partial(path, count, width, free, p) for p in parts if p}
+            least = max(least, numbers.stop)
     choose(b, text.length, cases, lambda least: f"from_{least}", lambda count: count // 2)
     b.label("reduce")
     scheme = hashing.multiplier, hashing.reducer, hashing.bit_order
@@ -221,9 +238,12 @@ def short(text: Place, iv: VReg, S: VReg, lengths: VReg, encrypts: bool) -> VReg
 def _numbered(b: Builder, whitened: VReg, row: Sequence[int]) -> VReg:
     """Record the counter blocks IV || j, with k_0 added, for a register's numbers j."""
     name = f"numbers_{row[0]}" + ("_1" if row[-1] == 1 else "")
+    if len(row) < b.lanes_of(whitened):
+        name += f"_of_{len(row)}"
     # The last four bytes of a block hold the number, big-endian.
     numbers = [int.from_bytes(bytes(12) + j.to_bytes(4, "big"), "little") for j in row]
-    return b.xor(whitened, b.const_lanes(numbers, name), "IV || j, + k_0")
+    start = b.first_lanes(whitened, len(row))
+    return b.xor(start, b.const_lanes(numbers, name), "IV || j, + k_0")
 
 
 def _lengths_behind(b: Builder, lengths: VReg, lanes: int, back: VReg) -> VReg:

@@ -166,10 +166,7 @@ class Fours:
         J0, *states = self._rounds([J0, *states])
         last = keys.last(LANES)
         self._write(
-            states,
-            last,
-            lambda i: read(b, record, "in", i),
-            lambda i: read(b, record, "out", i),
+            states, last, lambda i: read(b, record, "in", i), lambda i: read(b, record, "out", i)
         )
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
         b.about("")

@@ -28,7 +28,7 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.straight import wide
+from ghashgen.kernels.gcm.parts.straight import held_keys, wide
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
@@ -108,12 +108,13 @@ class Message:
                 tag = short(text, iv, S, block, encrypts)
             short_end(tag)
 
+        held = held_keys(kernel, encrypts)
         if kernel.short:
             S, J0 = self._begin_short(few)
-            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
+            text = self._text(Counters(b, kernel, J0, first=1, kept=False), held)
         else:
             S, start = self._begin_straight()
-            text = self._text(start)
+            text = self._text(start, held)
             (J0,) = start.last_blocks(1)
             start.skip(1)
         b.buffer(1)
@@ -243,7 +244,8 @@ class Message:
         keys = RoundKeys(self.b, self.kernel, self.context)
         return self.b, self.kernel, self.context, keys, self.source, self.out, self.length
 
-    def _text(self, counters: Counters) -> Text:
+    def _text(self, counters: Counters, held: int | None = None) -> Text:
         b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
-        return Text.at_entry(b, self.kernel, self.context, counters, self.source, out, left)
+        of = b, self.kernel, self.context, counters, self.source, out, left
+        return Text.at_entry(*of, held=held)

@@ -117,18 +117,6 @@ def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
 
 
 __all__ = [
-    "BLOCK_BYTES",
-    "BLOCK_LABEL",
-    "GROUP",
-    "close_group",
-    "entries",
-    "finish_group",
-    "in_register",
-    "key_sum",
-    "load_block",
-    "load_state",
-    "store_block",
-    "store_state",
-    "times_h",
-    "to_register",
-]
+    "BLOCK_BYTES", "BLOCK_LABEL", "GROUP", "close_group", "entries", "finish_group", "in_register",
+    "key_sum", "load_block", "load_state", "store_block", "store_state", "times_h", "to_register",
+]  # fmt: skip

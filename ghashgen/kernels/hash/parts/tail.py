@@ -47,7 +47,7 @@ class Tail:
     ) -> None:
         self.b, self.kernel, self.X = b, kernel, X
         self.source, self.length, self.whole, self.last = source, length, whole, last
-        self.key_at = _walk(b, kernel, table, length)
+        self.key_at = walk(b, kernel, table, length)
         # R_m is read while key_at still stands at H^m.
         R = key_sum(kernel, self.key_at, kernel.layout.top)
         self.R = None if R is None else b.load(R, "R_m: the key terms of H^m … H^1")
@@ -204,7 +204,7 @@ _WHOLE: dict[tuple[bool, int], Callable[[Tail], None]] = {
 """The same for texts without a partial block."""
 
 
-def _walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
+def walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
     """Return the address of H^m in the first array; the others lie at fixed distances from it."""
     rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=length, disp=15)), -BLOCK_BYTES)
     start = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))

@@ -15,14 +15,7 @@ from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term, mask_of, same_value
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.machine.flags import (
-    Flag,
-    Flags,
-    of_difference,
-    of_result,
-    of_sum,
-    undefined,
-)
+from ghashgen.verify.machine.flags import Flag, Flags, of_difference, of_result, of_sum, undefined
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.machine.regions import mask_pointer
 from ghashgen.verify.x86_64 import operands as ops
@@ -178,11 +171,7 @@ def _set(condition: str) -> Builder:
     return row(lambda m, bits: (int(test(m)), None), 0)
 
 
-SHIFTS: dict[str, on.Shift] = {
-    "shl": on.shift_left,
-    "shr": on.shift_right,
-    "rol": on.rotate_left,
-}
+SHIFTS: dict[str, on.Shift] = {"shl": on.shift_left, "shr": on.shift_right, "rol": on.rotate_left}
 """What a shift does to one element; here a lane has only one."""
 
 
