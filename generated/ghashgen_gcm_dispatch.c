@@ -806,7 +806,7 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -1359,7 +1359,7 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X16_ALIKE],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -1507,12 +1507,23 @@ static const struct choice *find_choice(unsigned key_bits, enum ghashgen_gcm_use
 
 const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, size_t key_bytes)
 {
-    uint32_t cpu = this_cpu();
-    const struct choice *choice =
-        key_bytes > 32 ? NULL
-                       : find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS,
-                                     features_of(cpu));
-    return choice ? choice->kernel : NULL;
+    /* NULL until asked: a search can take as long as a short message. Threads that ask at the same time find
+     * the same. */
+    static const struct ghashgen_gcm_kernel *_Atomic found[8][3];
+    const struct ghashgen_gcm_kernel *kernel;
+    const struct choice *choice;
+    size_t size = key_bytes / 8 - 2;
+    uint32_t cpu;
+
+    if (key_bytes % 8 || size >= 3 || (unsigned)use >= 8)
+        return NULL;
+    if ((kernel = atomic_load_explicit(&found[use][size], memory_order_relaxed)))
+        return kernel;
+    cpu = this_cpu();
+    choice = find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS, features_of(cpu));
+    kernel = choice ? choice->kernel : NULL;
+    atomic_store_explicit(&found[use][size], kernel, memory_order_relaxed);
+    return kernel;
 }
 
 static void wipe(void *secret, size_t size)
