@@ -1,5 +1,6 @@
 """Compact AES-GCM kernels: little code, one for both directions and for every key size."""
 
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -147,6 +148,17 @@ def test_a_code_that_skips_rounds_of_one_key_size_is_refused() -> None:
     encrypt = next(f for f in stated.functions if f.operation == "encrypt")
     with pytest.raises(Refutation):
         find_function(image, stated.key_sizes["256"], encrypt)
+
+
+def test_states_of_the_next_group_are_proved_for_every_key_size_by_one_certificate() -> None:
+    """Counter blocks with k_0 added go round the loop, where registers are free for them."""
+    kernel = replace(SMALL, isa="avx512", blocks=16)
+    image = load_image(assemble_text(find_nasm(), kernel.name, emitted(kernel).text, "elf64"))
+    stated: GcmSpec = statement(kernel, kernel.name, "sysv")
+    encrypt = next(f for f in stated.functions if f.operation == "encrypt")
+    (found,) = find_function(image, stated, encrypt).values()
+    assert found["keys"]["128"] == found["keys"]["256"]
+    assert '["t", "entry", "key", 0]' in json.dumps(found["keys"]["256"])
 
 
 @pytest.mark.parametrize(
