@@ -618,16 +618,30 @@ static const struct choice *find_choice(unsigned key_bits, enum ghashgen_ctr_use
 
 const struct ghashgen_ctr_kernel *ghashgen_ctr_best(enum ghashgen_ctr_use use, size_t key_bytes)
 {
-    uint32_t cpu = this_cpu();
-    const struct choice *choice =
-        key_bytes > 32 ? NULL
-                       : find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS,
-                                     features_of(cpu));
-    return choice ? choice->kernel : NULL;
+    /* NULL until asked: a search can take as long as a short message. Threads that ask at the same time find
+     * the same. */
+    static const struct ghashgen_ctr_kernel *_Atomic found[3][3];
+    const struct ghashgen_ctr_kernel *kernel;
+    const struct choice *choice;
+    size_t size = key_bytes / 8 - 2;
+    uint32_t cpu;
+
+    if (key_bytes % 8 || size >= 3 || (unsigned)use >= 3)
+        return NULL;
+    if ((kernel = atomic_load_explicit(&found[use][size], memory_order_relaxed)))
+        return kernel;
+    cpu = this_cpu();
+    choice = find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS, features_of(cpu));
+    kernel = choice ? choice->kernel : NULL;
+    atomic_store_explicit(&found[use][size], kernel, memory_order_relaxed);
+    return kernel;
 }
 
 static void wipe(void *secret, size_t size)
 {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+#endif
     memset(secret, 0, size);
 #if defined(__GNUC__)
     __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */

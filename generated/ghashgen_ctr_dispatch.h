@@ -21,7 +21,7 @@
  * choice, or says that a convention decided without a measurement. On processors other than x86-64 both
  * files compile, and no kernel is listed.
  *
- * The first call of the process asks the CPU, and one atomic word keeps the answer. Nothing here
+ * The first call of the process asks the CPU, and atomic words keep the answers. Nothing here
  * allocates or loads code. You may call any function from any thread at any time. Threads may share a
  * key that is set up.
  *

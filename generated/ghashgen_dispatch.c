@@ -1940,6 +1940,9 @@ const struct ghashgen_kernel *ghashgen_best_segments(enum ghashgen_op op)
 
 static void wipe(void *secret, size_t size)
 {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+#endif
     memset(secret, 0, size);
 #if defined(__GNUC__)
     __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */

@@ -164,6 +164,11 @@ int gcm128_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, si
 int gcm128_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm128_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm128_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -226,6 +231,11 @@ void gcm192_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm192_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm192_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm192_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -265,6 +275,11 @@ int gcm256_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, si
 int gcm256_avx512_k_clmul1_x16_alike_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_k_clmul1_x16_alike_seal_many(const void *ctx, struct ghashgen_message *messages, size_t count);
 void gcm256_avx512_k_clmul1_x16_alike_open_many(const void *ctx, struct ghashgen_message *messages, size_t count);
+void gcm256_avx512_k_clmul1_x20_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x20_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x20_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x20_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -323,6 +338,7 @@ enum {
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE,
     GCM128_AVX512_K_CLMUL1_X16_ALIKE,
+    GCM128_AVX512_K_CLMUL1_X20_SHORT,
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
@@ -333,6 +349,7 @@ enum {
     GCM128_SSE_K_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM192_AVX512_K_CLMUL1_X20_SHORT,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
@@ -340,6 +357,7 @@ enum {
     GCM256_AVX2_WINOGRAD_CLMUL1_X16,
     GCM256_AVX2_WINOGRAD_CLMUL1_X16_SHORT_ALIKE,
     GCM256_AVX512_K_CLMUL1_X16_ALIKE,
+    GCM256_AVX512_K_CLMUL1_X20_SHORT,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
@@ -368,6 +386,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_k_clmul1_x16_alike_init, gcm128_avx512_k_clmul1_x16_alike_encrypt, gcm128_avx512_k_clmul1_x16_alike_decrypt, gcm128_avx512_k_clmul1_x16_alike_seal, gcm128_avx512_k_clmul1_x16_alike_open, gcm128_avx512_k_clmul1_x16_alike_seal_many, gcm128_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX512_K_CLMUL1_X20_SHORT] =
+        {"gcm128_avx512_k_clmul1_x20_short", 1600, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx512_k_clmul1_x20_short_init, gcm128_avx512_k_clmul1_x20_short_encrypt, gcm128_avx512_k_clmul1_x20_short_decrypt, gcm128_avx512_k_clmul1_x20_short_seal, gcm128_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm128_avx512_k_clmul1_x32_short", 1984, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -411,6 +434,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM192_AVX512_K_CLMUL1_X20_SHORT] =
+        {"gcm192_avx512_k_clmul1_x20_short", 1728, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm192_avx512_k_clmul1_x20_short_init, gcm192_avx512_k_clmul1_x20_short_encrypt, gcm192_avx512_k_clmul1_x20_short_decrypt, gcm192_avx512_k_clmul1_x20_short_seal, gcm192_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -441,6 +469,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x16_alike_init, gcm256_avx512_k_clmul1_x16_alike_encrypt, gcm256_avx512_k_clmul1_x16_alike_decrypt, gcm256_avx512_k_clmul1_x16_alike_seal, gcm256_avx512_k_clmul1_x16_alike_open, gcm256_avx512_k_clmul1_x16_alike_seal_many, gcm256_avx512_k_clmul1_x16_alike_open_many, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_K_CLMUL1_X20_SHORT] =
+        {"gcm256_avx512_k_clmul1_x20_short", 1856, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_k_clmul1_x20_short_init, gcm256_avx512_k_clmul1_x20_short_encrypt, gcm256_avx512_k_clmul1_x20_short_decrypt, gcm256_avx512_k_clmul1_x20_short_seal, gcm256_avx512_k_clmul1_x20_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 2240, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -481,9 +514,23 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -518,9 +565,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids: imix on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4: imix on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3c),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4: imix on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -561,7 +629,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -598,7 +666,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -635,7 +703,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -648,7 +716,7 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -685,37 +753,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(BMI2) |
-        F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x4),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F)
-        | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    /* other Intel, other AMD, other: convention */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x36),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x7),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
@@ -738,7 +799,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -763,7 +824,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -788,9 +849,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: imix on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: imix on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -813,7 +888,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -838,7 +913,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -863,7 +938,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -888,9 +963,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -913,9 +1002,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal-burst and open-burst on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_BURSTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
@@ -938,9 +1041,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3c),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -969,12 +1093,19 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids: imix on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4: imix on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
     /* Zen 5: imix on amd-26-2-1 */
     {
@@ -983,9 +1114,16 @@ static const struct choice choices[] = {
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 5: imix on amd-26-2-1 */
+    /* other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x38),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1020,9 +1158,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1051,9 +1203,23 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1082,7 +1248,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -1095,9 +1261,23 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 5, other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
+    },
+    /* Zen 4: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1126,37 +1306,30 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x9),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(BMI2) |
-        F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x4),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x32),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F)
-        | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X20_SHORT],
     },
-    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    /* other Intel, other AMD, other: convention */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x36),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x38),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x7),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
@@ -1179,7 +1352,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal-burst and open-burst on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BURSTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -1334,16 +1507,30 @@ static const struct choice *find_choice(unsigned key_bits, enum ghashgen_gcm_use
 
 const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, size_t key_bytes)
 {
-    uint32_t cpu = this_cpu();
-    const struct choice *choice =
-        key_bytes > 32 ? NULL
-                       : find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS,
-                                     features_of(cpu));
-    return choice ? choice->kernel : NULL;
+    /* NULL until asked: a search can take as long as a short message. Threads that ask at the same time find
+     * the same. */
+    static const struct ghashgen_gcm_kernel *_Atomic found[8][3];
+    const struct ghashgen_gcm_kernel *kernel;
+    const struct choice *choice;
+    size_t size = key_bytes / 8 - 2;
+    uint32_t cpu;
+
+    if (key_bytes % 8 || size >= 3 || (unsigned)use >= 8)
+        return NULL;
+    if ((kernel = atomic_load_explicit(&found[use][size], memory_order_relaxed)))
+        return kernel;
+    cpu = this_cpu();
+    choice = find_choice(8 * (unsigned)key_bytes, use, (cpu & ~KNOWN) >> FEATURE_BITS, features_of(cpu));
+    kernel = choice ? choice->kernel : NULL;
+    atomic_store_explicit(&found[use][size], kernel, memory_order_relaxed);
+    return kernel;
 }
 
 static void wipe(void *secret, size_t size)
 {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(size)); /* as if unknown: for some sizes GCC writes STOS, which is slow to start */
+#endif
     memset(secret, 0, size);
 #if defined(__GNUC__)
     __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */

@@ -8,6 +8,7 @@
  *   avx2/gcm128_avx2_winograd_clmul1_x16
  *   avx2/gcm128_avx2_winograd_clmul1_x16_short_alike
  *   avx512/gcm128_avx512_k_clmul1_x16_alike
+ *   avx512/gcm128_avx512_k_clmul1_x20_short
  *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
  *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
@@ -18,6 +19,7 @@
  *   sse/gcm128_sse_k_clmul1_x8_short
  *   sse/gcm128_sse_winograd_clmul1_x8
  *   avx2/gcm192_avx2_winograd_clmul1_x16
+ *   avx512/gcm192_avx512_k_clmul1_x20_short
  *   avx512/gcm192_avx512_winograd_clmul1_x32
  *   avx/gcm192_avx_winograd_clmul1_x8
  *   sse/gcm192_sse_winograd_clmul1_x8
@@ -25,6 +27,7 @@
  *   avx2/gcm256_avx2_winograd_clmul1_x16
  *   avx2/gcm256_avx2_winograd_clmul1_x16_short_alike
  *   avx512/gcm256_avx512_k_clmul1_x16_alike
+ *   avx512/gcm256_avx512_k_clmul1_x20_short
  *   avx512/gcm256_avx512_k_clmul1_x32_short
  *   avx512/gcm256_avx512_winograd_clmul1_x32
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
@@ -38,7 +41,7 @@
  * choice, or says that a convention decided without a measurement. On processors other than x86-64 both
  * files compile, and no kernel is listed.
  *
- * The first call of the process asks the CPU, and one atomic word keeps the answer. Nothing here
+ * The first call of the process asks the CPU, and atomic words keep the answers. Nothing here
  * allocates or loads code. You may call any function from any thread at any time. Threads may share a
  * key that is set up.
  *

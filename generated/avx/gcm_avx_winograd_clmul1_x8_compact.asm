@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r10 rdx, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack; see each function
 ; cpu        aesni avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      169 instructions: clmul 13, load 12, other 78, shuffle 13, store 8, xor 45
+; group      168 instructions: clmul 13, load 12, other 77, shuffle 13, store 8, xor 45
 ;
 ; ctx        688 bytes, at any address; best aligned to 16; only init writes it
 ;            16 bytes for each power, H^9 first: C1 from byte 0, C2 from byte 144, R from byte 288; round keys from byte 432
@@ -250,463 +250,52 @@ gcm_avx_winograd_clmul1_x8_compact_init:
 
 ; void gcm_avx_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx_winograd_clmul1_x8_compact_encrypt:function (gcm_avx_winograd_clmul1_x8_compact_encrypt.end - gcm_avx_winograd_clmul1_x8_compact_encrypt)
 align 32
 gcm_avx_winograd_clmul1_x8_compact_encrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x01                           ; how it was entered
-.entered:
-    cmp         r9, 0x00
-    je          .done
-    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X
-    vmovdqu     xmm1, [rsi]                         ; counter block
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
-    cmp         r9, 0x80
-    jb          .rest
-    mov         r11, rcx                            ; what is hashed
-    mov         r10, rax                            ; whether nothing is hashed yet
-    cmp         rax, 0x00
-    je          .turn
-    mov         r11, r8
-    jmp         .turn
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-.group:
-    mov         r10d, 0x00
-.turn:
-    vpshufb     xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm3, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm4, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm5, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm6, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm7, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm8, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vpshufb     xmm9, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    vmovdqu     xmm10, [rdi + 432]                  ; k_0
-    vpxor       xmm2, xmm2, xmm10                   ; + k_0
-    vpxor       xmm3, xmm3, xmm10                   ; + k_0
-    vpxor       xmm4, xmm4, xmm10                   ; + k_0
-    vpxor       xmm5, xmm5, xmm10                   ; + k_0
-    vpxor       xmm6, xmm6, xmm10                   ; + k_0
-    vpxor       xmm7, xmm7, xmm10                   ; + k_0
-    vpxor       xmm8, xmm8, xmm10                   ; + k_0
-    vpxor       xmm9, xmm9, xmm10                   ; + k_0
-    vpxor       xmm10, xmm10, xmm10
-    vpxor       xmm11, xmm11, xmm11
-    vpxor       xmm12, xmm12, xmm12
-    mov         ebx, 0x10                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.pairs:
-    vmovdqu     xmm13, [rdi + rbx + 432]            ; k_i
-    vaesenc     xmm2, xmm2, xmm13                   ; round i
-    vaesenc     xmm3, xmm3, xmm13                   ; round i
-    vaesenc     xmm4, xmm4, xmm13                   ; round i
-    vaesenc     xmm5, xmm5, xmm13                   ; round i
-    vaesenc     xmm6, xmm6, xmm13                   ; round i
-    vaesenc     xmm7, xmm7, xmm13                   ; round i
-    vaesenc     xmm8, xmm8, xmm13                   ; round i
-    vaesenc     xmm9, xmm9, xmm13                   ; round i
-    cmp         r10, 0x01
-    je          .alone_0
-    vmovdqu     xmm13, [r11 + rbx + 16]             ; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm14, xmm13, [rdi + rbx + 32]      ; T = A + C1
-    vpxor       xmm15, xmm13, [rdi + rbx + 176]     ; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm13                 ; S += it
-    vpxor       xmm11, xmm11, xmm14                 ; LO += it
-    vpxor       xmm12, xmm12, xmm15                 ; HI += it
-.alone_0:
-    vmovdqu     xmm13, [rdi + rbx + 448]            ; k_i
-    vaesenc     xmm2, xmm2, xmm13                   ; round i
-    vaesenc     xmm3, xmm3, xmm13                   ; round i
-    vaesenc     xmm4, xmm4, xmm13                   ; round i
-    vaesenc     xmm5, xmm5, xmm13                   ; round i
-    vaesenc     xmm6, xmm6, xmm13                   ; round i
-    vaesenc     xmm7, xmm7, xmm13                   ; round i
-    vaesenc     xmm8, xmm8, xmm13                   ; round i
-    vaesenc     xmm9, xmm9, xmm13                   ; round i
-    cmp         r10, 0x01
-    je          .alone_1
-    vmovdqu     xmm13, [r11 + rbx + 32]             ; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm14, xmm13, [rdi + rbx + 48]      ; T = A + C1
-    vpxor       xmm15, xmm13, [rdi + rbx + 192]     ; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm13                 ; S += it
-    vpxor       xmm11, xmm11, xmm14                 ; LO += it
-    vpxor       xmm12, xmm12, xmm15                 ; HI += it
-.alone_1:
-    add         rbx, 0x20
-    cmp         rbx, 0x70
-    jb          .pairs
-.after_pairs:
-    vmovdqu     xmm13, [rdi + rbx + 432]            ; k_i
-    vaesenc     xmm2, xmm2, xmm13                   ; round i
-    vaesenc     xmm3, xmm3, xmm13                   ; round i
-    vaesenc     xmm4, xmm4, xmm13                   ; round i
-    vaesenc     xmm5, xmm5, xmm13                   ; round i
-    vaesenc     xmm6, xmm6, xmm13                   ; round i
-    vaesenc     xmm7, xmm7, xmm13                   ; round i
-    vaesenc     xmm8, xmm8, xmm13                   ; round i
-    vaesenc     xmm9, xmm9, xmm13                   ; round i
-    add         rbx, 0x10
-    cmp         r10, 0x01
-    je          .nothing_hashed
-    vmovdqu     xmm13, [r11]                        ; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vmovdqu     xmm14, [r11 + 16]                   ; C, bytes as in memory
-    vpshufb     xmm14, xmm14, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm0, xmm13, xmm0                   ; A = X + C
-    vpxor       xmm13, xmm14, [rdi + 32]            ; T = A + C1
-    vpxor       xmm15, xmm14, [rdi + 176]           ; U = A + C2
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm14                 ; S += it
-    vpxor       xmm11, xmm11, xmm13                 ; LO += it
-    vpxor       xmm12, xmm12, xmm15                 ; HI += it
-    vpxor       xmm13, xmm0, [rdi + 16]             ; T = A + C1
-    vpxor       xmm14, xmm0, [rdi + 160]            ; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
-    vpxor       xmm10, xmm10, xmm0                  ; S += it
-    vpxor       xmm11, xmm11, xmm13                 ; LO += it
-    vpxor       xmm12, xmm12, xmm14                 ; HI += it
-    vpxor       xmm0, xmm11, xmm10                  ; LO += S
-    vpxor       xmm10, xmm12, xmm10                 ; HI += S
-    vpxor       xmm10, xmm10, [rdi + 304]           ; HI minus the key terms
-    vpclmulqdq  xmm11, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm10                   ; + HI
-    vpxor       xmm0, xmm11, xmm0                   ; RES = fold(LO) + HI
-    add         r11, 0x80
-.nothing_hashed:
-    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
-.cipher:
-    vmovdqu     xmm10, [rdi + rbx + 432]            ; k_i
-    vaesenc     xmm2, xmm2, xmm10                   ; round i
-    vaesenc     xmm3, xmm3, xmm10                   ; round i
-    vaesenc     xmm4, xmm4, xmm10                   ; round i
-    vaesenc     xmm5, xmm5, xmm10                   ; round i
-    vaesenc     xmm6, xmm6, xmm10                   ; round i
-    vaesenc     xmm7, xmm7, xmm10                   ; round i
-    vaesenc     xmm8, xmm8, xmm10                   ; round i
-    vaesenc     xmm9, xmm9, xmm10                   ; round i
-    vmovdqu     xmm10, [rdi + rbx + 448]            ; k_i
-    vaesenc     xmm2, xmm2, xmm10                   ; round i
-    vaesenc     xmm3, xmm3, xmm10                   ; round i
-    vaesenc     xmm4, xmm4, xmm10                   ; round i
-    vaesenc     xmm5, xmm5, xmm10                   ; round i
-    vaesenc     xmm6, xmm6, xmm10                   ; round i
-    vaesenc     xmm7, xmm7, xmm10                   ; round i
-    vaesenc     xmm8, xmm8, xmm10                   ; round i
-    vaesenc     xmm9, xmm9, xmm10                   ; round i
-    add         rbx, 0x20
-    cmp         r10, rbx
-    ja          .cipher
-.after_cipher:
-    vmovdqu     xmm10, [rdi + rbx + 432]            ; k_i
-    vpxor       xmm11, xmm10, [rcx]                 ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm11                   ; last round: the other text
-    vmovdqu     [r8], xmm2                          ; written
-    vpxor       xmm2, xmm10, [rcx + 16]             ; k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 16], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 32]             ; k_Nr + text
-    vaesenclast xmm2, xmm4, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 32], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 48]             ; k_Nr + text
-    vaesenclast xmm2, xmm5, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 48], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 64]             ; k_Nr + text
-    vaesenclast xmm2, xmm6, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 64], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 80]             ; k_Nr + text
-    vaesenclast xmm2, xmm7, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 80], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 96]             ; k_Nr + text
-    vaesenclast xmm2, xmm8, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 96], xmm2                     ; written
-    vpxor       xmm2, xmm10, [rcx + 112]            ; k_Nr + text
-    vaesenclast xmm2, xmm9, xmm2                    ; last round: the other text
-    vmovdqu     [r8 + 112], xmm2                    ; written
-    add         rcx, 0x80                           ; next group
-    add         r8, 0x80
-    sub         r9, 0x80
-    cmp         r9, 0x80
-    jae         .group
-.after_group:
-    cmp         rax, 0x00
-    je          .rest
-    vpxor       xmm2, xmm2, xmm2
-    vpxor       xmm3, xmm3, xmm3
-    vpxor       xmm4, xmm4, xmm4
-    mov         r10d, 0x10                          ; place of k_1, from k_0
-.last_pairs:
-    vmovdqu     xmm5, [r11 + r10 + 16]              ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vmovdqu     xmm6, [r11 + r10 + 32]              ; C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm7, xmm5, [rdi + r10 + 32]        ; T = A + C1
-    vpxor       xmm8, xmm5, [rdi + r10 + 176]       ; U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpxor       xmm5, xmm6, [rdi + r10 + 48]        ; T = A + C1
-    vpxor       xmm7, xmm6, [rdi + r10 + 192]       ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm2, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm5                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    add         r10, 0x20
-    cmp         r10, 0x70
-    jb          .last_pairs
-.last_after_pairs:
-    vmovdqu     xmm5, [r11]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vmovdqu     xmm6, [r11 + 16]                    ; C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; A = X + C
-    vpxor       xmm5, xmm6, [rdi + 32]              ; T = A + C1
-    vpxor       xmm7, xmm6, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm2, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm5                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vpxor       xmm5, xmm0, [rdi + 16]              ; T = A + C1
-    vpxor       xmm6, xmm0, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
-    vpxor       xmm2, xmm2, xmm0                    ; S += it
-    vpxor       xmm3, xmm3, xmm5                    ; LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; HI += it
-    vpxor       xmm0, xmm3, xmm2                    ; LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; HI += S
-    vpxor       xmm2, xmm2, [rdi + 304]             ; HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2                    ; + HI
-    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
-.rest:
-    vmovdqu     xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_positions]  ; positions
-    cmp         r9, 0x00
-    je          .hashed_all
-    lea         r10, [r9 + 15]
-    and         r10, -16
-    lea         rbx, [rdi + 144]
-    sub         rbx, r10
-    vmovdqu     xmm3, [rbx + 288]                   ; R: the key terms of all powers that are met
-    vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
-    vpxor       xmm6, xmm6, xmm6
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-.block:
-    vpshufb     xmm7, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vmovdqu     xmm8, [rdi + 432]                   ; k_0
-    vpxor       xmm7, xmm7, xmm8                    ; + k_0
-    mov         r11d, 0x10                          ; place of k_1, from k_0
-    vmovdqu     xmm8, [rdi + r11 + 432]             ; k_i
-    vaesenc     xmm7, xmm7, xmm8                    ; round i
-    add         r11, 0x10
-    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
-.block_round:
-    vmovdqu     xmm8, [rdi + r11 + 432]             ; k_i
-    vaesenc     xmm7, xmm7, xmm8                    ; round i
-    vmovdqu     xmm8, [rdi + r11 + 448]             ; k_i
-    vaesenc     xmm7, xmm7, xmm8                    ; round i
-    add         r11, 0x20
-    cmp         r10, r11
-    ja          .block_round
-.after_block_round:
-    vmovdqu     xmm8, [rdi + r11 + 432]             ; k_i
-    vaesenclast xmm7, xmm7, xmm8                    ; keystream
-    cmp         r9, 0x10
-    jb          .partial
-    vmovdqu     xmm8, [rcx]                         ; text
-    vpxor       xmm7, xmm8, xmm7                    ; the other text
-    vmovdqu     [r8], xmm7                          ; written
-    cmp         rax, 0x00
-    je          .block_chosen
-    vmovdqa     xmm8, xmm7
-.block_chosen:
-    jmp         .hashed
-.partial:
-    vpxor       xmm8, xmm8, xmm8
-    cmp         r9, 0x08
-    jb          .partial_under8
-    vmovq       xmm8, [rcx]                         ; bytes 0..7
-    vmovq       xmm9, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         r10, r9
-    shl         r10, 0x03
-    sub         r10, 0x78
-    neg         r10                                 ; 8·(15 - r) bits
-    vmovq       xmm10, r10
-    vpsrlq      xmm9, xmm9, xmm10                   ; 8·(15 - r) bits
-    vpsrlq      xmm9, xmm9, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm8, xmm8, xmm9                    ; C_last, zero-padded
-    jmp         .partial_padded
-.partial_under8:
-    cmp         r9, 0x04
-    jb          .partial_under4
-    vmovd       xmm8, [rcx]                         ; bytes 0..3
-    vmovd       xmm9, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         r10, r9
-    shl         r10, 0x03
-    sub         r10, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm10, r10
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm8, xmm8, xmm9                    ; C_last, zero-padded
-    jmp         .partial_padded
-.partial_under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    vmovq       xmm8, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    vmovq       xmm9, r10
-    mov         r10d, 0x00                          ; no byte stays
-    shl         r11, 0x03
-    vmovq       xmm10, r11
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       r10d, byte [rcx + r11]              ; byte r - 1
-    vmovq       xmm10, r10
-    mov         r10d, 0x00                          ; no byte stays
-    shl         r11, 0x03
-    vmovq       xmm11, r11
-    vpsllq      xmm10, xmm10, xmm11                 ; into place
-    mov         r10d, 0x00                          ; no byte stays
-    vpor        xmm8, xmm8, xmm9
-    vpor        xmm8, xmm8, xmm10                   ; C_last, zero-padded
-.partial_padded:
-    vpxor       xmm7, xmm8, xmm7                    ; the other text
-    mov         r11, r8
-    vmovdqa     xmm9, xmm7
-    mov         r10, r9
-    and         r10, 0x08
-    cmp         r10, 0x00
-    je          .partial_stored_8
-    vmovq       [r11], xmm9                         ; 8 of its bytes
-    vpsrldq     xmm9, xmm9, 0x08                    ; the bytes after them
-    add         r11, 0x08
-.partial_stored_8:
-    mov         r10, r9
-    and         r10, 0x04
-    cmp         r10, 0x00
-    je          .partial_stored_4
-    vmovd       [r11], xmm9                         ; 4 of its bytes
-    vpsrldq     xmm9, xmm9, 0x04                    ; the bytes after them
-    add         r11, 0x04
-.partial_stored_4:
-    mov         r10, r9
-    and         r10, 0x02
-    cmp         r10, 0x00
-    je          .partial_stored_2
-    vpextrw     word [r11], xmm9, 0x00              ; 2 of its bytes
-    vpsrldq     xmm9, xmm9, 0x02                    ; the bytes after them
-    add         r11, 0x02
-.partial_stored_2:
-    mov         r10, r9
-    and         r10, 0x01
-    cmp         r10, 0x00
-    je          .partial_stored_1
-    vpextrb     byte [r11], xmm9, 0x00              ; 1 of its bytes
-.partial_stored_1:
-    cmp         rax, 0x00
-    je          .partial_chosen
-    vmovq       xmm8, r9
-    vpxor       xmm9, xmm9, xmm9
-    vpshufb     xmm8, xmm8, xmm9                    ; r in every byte
-    vpcmpgtb    xmm8, xmm8, xmm2                    ; ones in bytes 0..r-1
-    vpand       xmm8, xmm7, xmm8                    ; zero-padded
-.partial_chosen:
-    mov         r9d, 0x10
-.hashed:
-    vpshufb     xmm7, xmm8, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
-    vpxor       xmm7, xmm7, xmm0                    ; A = X + C
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    vpxor       xmm8, xmm7, [rbx]                   ; T = A + C1
-    vpxor       xmm9, xmm7, [rbx + 144]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm4, xmm4, xmm7                    ; S += it
-    vpxor       xmm5, xmm5, xmm8                    ; LO += it
-    vpxor       xmm6, xmm6, xmm9                    ; HI += it
-    add         rbx, 0x10                           ; the next powers
-    add         rcx, 0x10
-    add         r8, 0x10
-    sub         r9, 0x10
-    vpaddd      xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
-    cmp         r9, 0x00
-    jne         .block
-.after_block:
-.written:
-    vpxor       xmm0, xmm5, xmm4                    ; LO += S
-    vpxor       xmm2, xmm6, xmm4                    ; HI += S
-    vpxor       xmm2, xmm2, xmm3                    ; HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2                    ; + HI
-    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
-.hashed_all:
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    vmovdqu     [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
-    vmovdqu     [rdx], xmm0                         ; X
-.done:
-    pop         rbx                                 ; callee-saved
-    ret
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x02                          ; how it was entered
+    jmp         gcm_avx_winograd_clmul1_x8_compact_open.entered
 .end:
 
 ; void gcm_avx_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx_winograd_clmul1_x8_compact_decrypt:function (gcm_avx_winograd_clmul1_x8_compact_decrypt.end - gcm_avx_winograd_clmul1_x8_compact_decrypt)
 align 32
 gcm_avx_winograd_clmul1_x8_compact_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x00                           ; how it was entered
-    jmp         gcm_avx_winograd_clmul1_x8_compact_encrypt.entered
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
+    jmp         gcm_avx_winograd_clmul1_x8_compact_open.entered
 .end:
 
 ; int gcm_avx_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-1,3-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx_winograd_clmul1_x8_compact_seal:function (gcm_avx_winograd_clmul1_x8_compact_seal.end - gcm_avx_winograd_clmul1_x8_compact_seal)
 align 32
 gcm_avx_winograd_clmul1_x8_compact_seal:
@@ -721,14 +310,14 @@ gcm_avx_winograd_clmul1_x8_compact_seal:
     mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10d, 0x00                          ; no parameter of this function
-    mov         r11d, 0x01                          ; how it was entered
+    mov         r11d, 0x03                          ; how it was entered
     jmp         gcm_avx_winograd_clmul1_x8_compact_open.entered
 .end:
 
 ; int gcm_avx_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-1,3-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx_winograd_clmul1_x8_compact_open:function (gcm_avx_winograd_clmul1_x8_compact_open.end - gcm_avx_winograd_clmul1_x8_compact_open)
 align 32
 gcm_avx_winograd_clmul1_x8_compact_open:
@@ -745,27 +334,32 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     mov         r11d, 0x00                          ; how it was entered
 .entered:
+    cmp         r11, 0x01
+    je          .text
+    cmp         r11, 0x02
+    je          .text
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
     mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rbx
     ja          .refused
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rbx
     ja          .refused
     mov         rbx, 68719476704                    ; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, rbx
     ja          .refused
-    cmp         r11, 0x01
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x03
     je          .begin
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -780,7 +374,6 @@ gcm_avx_winograd_clmul1_x8_compact_open:
 .iv_other:
     mov         r12, rdx
     vpxor       xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .iv_short
 .iv_whole:
@@ -805,10 +398,10 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     jae         .iv_whole
 .iv_after_whole:
 .iv_short:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .iv_absorbed
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jb          .iv_under8
     vmovq       xmm1, [rsi]                         ; bytes 0..7
@@ -822,6 +415,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .iv_under4
     vmovd       xmm1, [rsi]                         ; bytes 0..3
@@ -890,7 +484,6 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round i
     add         rsi, 0x10                           ; E_K(J_0)
     mov         rdx, [rdi + 672]                    ; E_K(J_0): place of k_Nr, from k_0
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .mask:
     vmovdqu     xmm2, [rdi + rsi + 432]             ; E_K(J_0): k_i
     vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round i
@@ -907,6 +500,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counter
     mov         rbx, r8
     vpxor       xmm1, xmm1, xmm1
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_short
 .aad_whole:
@@ -931,10 +525,10 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     jae         .aad_whole
 .aad_after_whole:
 .aad_short:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     vpxor       xmm2, xmm2, xmm2
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .aad_under8
     vmovq       xmm2, [rcx]                         ; bytes 0..7
@@ -948,7 +542,6 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .aad_under4
     vmovd       xmm2, [rcx]                         ; bytes 0..3
@@ -995,13 +588,25 @@ gcm_avx_winograd_clmul1_x8_compact_open:
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
+    jmp         .crypt
+.text:
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X
+    vmovdqu     xmm0, [rsi]                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    mov         rbp, r9
+    mov         r9, rcx
+    mov         rbx, r8
+    mov         rax, rdx
+    mov         r10, rsi
+.crypt:
     cmp         rbp, 0x80
     jb          .rest
     mov         rdx, r9                             ; what is hashed
-    mov         rcx, r11                            ; whether nothing is hashed yet
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x00
-    je          .turn
+    mov         ecx, 0x00                           ; 1 while nothing is hashed yet
+    cmp         r11, 0x02
+    jb          .turn
+    mov         ecx, 0x01
     mov         rdx, rbx
     jmp         .turn
 .group:
@@ -1182,9 +787,9 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         rbp, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x00
-    je          .rest
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x02
+    jb          .rest
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
@@ -1244,10 +849,19 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpxor       xmm1, xmm1, xmm2                    ; + HI
     vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
 .rest:
+    lea         rsi, [rdi + 128]
+    cmp         r11, 0x00
+    je          .counted
+    cmp         r11, 0x03
+    je          .counted
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .hashed_all
+    add         rsi, 0x10                           ; no block of lengths follows
+.counted:
     vmovdqu     xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_positions]  ; positions
     lea         rcx, [rbp + 15]
     and         rcx, -16
-    lea         rsi, [rdi + 128]
     sub         rsi, rcx
     vmovdqu     xmm3, [rsi + 288]                   ; R: the key terms of all powers that are met
     vpxor       xmm4, xmm4, xmm4
@@ -1255,7 +869,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpxor       xmm6, xmm6, xmm6
     cmp         rbp, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
     vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
@@ -1282,8 +896,8 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vmovdqu     xmm8, [r9]                          ; text
     vpxor       xmm7, xmm8, xmm7                    ; the other text
     vmovdqu     [rbx], xmm7                         ; written
-    cmp         r11, 0x00
-    je          .block_chosen
+    cmp         r11, 0x02
+    jb          .block_chosen
     vmovdqa     xmm8, xmm7
 .block_chosen:
     jmp         .hashed
@@ -1370,8 +984,8 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     je          .partial_stored_1
     vpextrb     byte [rdx], xmm9, 0x00              ; 1 of its bytes
 .partial_stored_1:
-    cmp         r11, 0x00
-    je          .partial_chosen
+    cmp         r11, 0x02
+    jb          .partial_chosen
     vmovq       xmm8, rbp
     vpxor       xmm9, xmm9, xmm9
     vpshufb     xmm8, xmm8, xmm9                    ; r in every byte
@@ -1400,34 +1014,57 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     jne         .block
 .after_block:
 .written:
+    cmp         r11, 0x01
+    je          .summed
+    cmp         r11, 0x02
+    je          .summed
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm0, rcx
+    vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
     vmovq       xmm7, r8
-    vpunpcklqdq xmm0, xmm0, xmm7                    ; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm0, xmm1                    ; the lengths
-    vpxor       xmm1, xmm0, [rsi]                   ; T = A + C1
-    vpxor       xmm7, xmm0, [rsi + 144]             ; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpunpcklqdq xmm2, xmm2, xmm7                    ; bits of both lengths, bytes reversed
+    vpxor       xmm1, xmm2, xmm1                    ; the lengths
+    vpxor       xmm2, xmm1, [rsi]                   ; T = A + C1
+    vpxor       xmm7, xmm1, [rsi + 144]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm4, xmm4, xmm0                    ; S += it
-    vpxor       xmm5, xmm5, xmm1                    ; LO += it
+    vpxor       xmm4, xmm4, xmm1                    ; S += it
+    vpxor       xmm5, xmm5, xmm2                    ; LO += it
     vpxor       xmm6, xmm6, xmm7                    ; HI += it
-    vpxor       xmm0, xmm5, xmm4                    ; LO += S
-    vpxor       xmm1, xmm6, xmm4                    ; HI += S
-    vpxor       xmm1, xmm1, xmm3                    ; HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1                    ; + HI
-    vpxor       xmm1, xmm3, xmm0                    ; RES = fold(LO) + HI
+.summed:
+    vpxor       xmm1, xmm5, xmm4                    ; LO += S
+    vpxor       xmm2, xmm6, xmm4                    ; HI += S
+    vpxor       xmm2, xmm2, xmm3                    ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+.hashed_all:
+    cmp         r11, 0x01
+    je          .text_done
+    cmp         r11, 0x02
+    je          .text_done
     vpshufb     xmm0, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
     vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
     vpxor       xmm0, xmm0, xmm1                    ; the tag
-    cmp         r11, 0x00
-    je          .given
+    cmp         r11, 0x02
+    jb          .given
     vmovdqu     [rax], xmm0                         ; tag
+    mov         eax, 0x00
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
+    ret
+.text_done:
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vmovdqu     [r10], xmm0                         ; counter block
+    vpshufb     xmm0, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rax], xmm0                         ; X
     mov         eax, 0x00
     add         rsp, 0x10                           ; frame
     pop         r14                                 ; callee-saved
@@ -1442,24 +1079,24 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         r10, 0x08
     jb          .four
     vmovq       xmm1, [rax]                         ; bytes 0..7
-    vmovq       xmm3, [rax + r10 - 8]               ; the last 8 bytes
+    vmovq       xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
     neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm4, rax
-    vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm3                    ; C_last, zero-padded
+    vmovq       xmm3, rax
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .truncated
 .four:
     vmovd       xmm1, [rax]                         ; the given tag
 .truncated:
     vpxor       xmm0, xmm0, xmm1                    ; differences
     vmovq       xmm1, r10
-    vpxor       xmm3, xmm3, xmm3
-    vpshufb     xmm1, xmm1, xmm3                    ; r in every byte
-    vpcmpgtb    xmm1, xmm1, xmm2                    ; ones in bytes 0..r-1
+    vpxor       xmm2, xmm2, xmm2
+    vpshufb     xmm1, xmm1, xmm2                    ; r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_positions]  ; ones in bytes 0..r-1
     vpand       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .compare
 .whole:
@@ -1469,6 +1106,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
@@ -1491,7 +1129,6 @@ gcm_avx_winograd_clmul1_x8_compact_open:
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
     vmovd       [r13], xmm0                         ; zeros
@@ -1499,6 +1136,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     vpextrw     word [r13], xmm0, 0x00              ; zeros

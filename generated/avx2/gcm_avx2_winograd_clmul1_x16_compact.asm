@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r10 rdx, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      170 instructions: clmul 13, load 12, other 77, shuffle 14, store 8, xor 46
@@ -304,539 +304,52 @@ gcm_avx2_winograd_clmul1_x16_compact_init:
 
 ; void gcm_avx2_winograd_clmul1_x16_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx rdi r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 104 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx2_winograd_clmul1_x16_compact_encrypt:function (gcm_avx2_winograd_clmul1_x16_compact_encrypt.end - gcm_avx2_winograd_clmul1_x16_compact_encrypt)
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_encrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x01                           ; how it was entered
-.entered:
-    cmp         r9, 0x00
-    je          .done
-    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; X
-    vbroadcasti128 ymm1, [rsi]                      ; counter block
-    vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter, last word first
-    vpaddd      ymm15, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers]  ; lane l is l blocks ahead
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 256
-    jb          .rest
-    mov         r11, rcx                            ; what is hashed
-    mov         r10, rax                            ; whether nothing is hashed yet
-    cmp         rax, 0x00
-    je          .turn
-    mov         r11, r8
-    jmp         .turn
-.group:
-    mov         r10d, 0x00
-.turn:
-    vpshufb     ymm1, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm2, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm3, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm5, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm6, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm8, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vmovdqu     ymm9, [rdi + 864]                   ; k_0
-    vpxor       ymm1, ymm1, ymm9                    ; + k_0
-    vpxor       ymm2, ymm2, ymm9                    ; + k_0
-    vpxor       ymm3, ymm3, ymm9                    ; + k_0
-    vpxor       ymm4, ymm4, ymm9                    ; + k_0
-    vpxor       ymm5, ymm5, ymm9                    ; + k_0
-    vpxor       ymm6, ymm6, ymm9                    ; + k_0
-    vpxor       ymm7, ymm7, ymm9                    ; + k_0
-    vpxor       ymm8, ymm8, ymm9                    ; + k_0
-    vpxor       xmm9, xmm9, xmm9
-    vpxor       xmm10, xmm10, xmm10
-    vpxor       xmm11, xmm11, xmm11
-    mov         ebx, 0x20                           ; place of k_1, from k_0
-.pairs:
-    vmovdqu     ymm12, [rdi + rbx + 864]            ; k_i
-    vaesenc     ymm1, ymm1, ymm12                   ; round i
-    vaesenc     ymm2, ymm2, ymm12                   ; round i
-    vaesenc     ymm3, ymm3, ymm12                   ; round i
-    vaesenc     ymm4, ymm4, ymm12                   ; round i
-    vaesenc     ymm5, ymm5, ymm12                   ; round i
-    vaesenc     ymm6, ymm6, ymm12                   ; round i
-    vaesenc     ymm7, ymm7, ymm12                   ; round i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    cmp         r10, 0x01
-    je          .alone_0
-    vmovdqu     ymm12, [r11 + rbx + 32]             ; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm13, ymm12, [rdi + rbx + 64]      ; T = A + C1
-    vpxor       ymm14, ymm12, [rdi + rbx + 352]     ; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm12                   ; S += it
-    vpxor       ymm10, ymm10, ymm13                 ; LO += it
-    vpxor       ymm11, ymm11, ymm14                 ; HI += it
-.alone_0:
-    vmovdqu     ymm12, [rdi + rbx + 896]            ; k_i
-    vaesenc     ymm1, ymm1, ymm12                   ; round i
-    vaesenc     ymm2, ymm2, ymm12                   ; round i
-    vaesenc     ymm3, ymm3, ymm12                   ; round i
-    vaesenc     ymm4, ymm4, ymm12                   ; round i
-    vaesenc     ymm5, ymm5, ymm12                   ; round i
-    vaesenc     ymm6, ymm6, ymm12                   ; round i
-    vaesenc     ymm7, ymm7, ymm12                   ; round i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    cmp         r10, 0x01
-    je          .alone_1
-    vmovdqu     ymm12, [r11 + rbx + 64]             ; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm13, ymm12, [rdi + rbx + 96]      ; T = A + C1
-    vpxor       ymm14, ymm12, [rdi + rbx + 384]     ; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm12                   ; S += it
-    vpxor       ymm10, ymm10, ymm13                 ; LO += it
-    vpxor       ymm11, ymm11, ymm14                 ; HI += it
-.alone_1:
-    add         rbx, 0x40
-    cmp         rbx, 0xe0
-    jb          .pairs
-.after_pairs:
-    vmovdqu     ymm12, [rdi + rbx + 864]            ; k_i
-    vaesenc     ymm1, ymm1, ymm12                   ; round i
-    vaesenc     ymm2, ymm2, ymm12                   ; round i
-    vaesenc     ymm3, ymm3, ymm12                   ; round i
-    vaesenc     ymm4, ymm4, ymm12                   ; round i
-    vaesenc     ymm5, ymm5, ymm12                   ; round i
-    vaesenc     ymm6, ymm6, ymm12                   ; round i
-    vaesenc     ymm7, ymm7, ymm12                   ; round i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    add         rbx, 0x20
-    cmp         r10, 0x01
-    je          .nothing_hashed
-    vmovdqu     ymm12, [r11]                        ; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm13, [r11 + 32]                   ; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm0, ymm12, ymm0                   ; A = X + C
-    vpxor       ymm12, ymm13, [rdi + 64]            ; T = A + C1
-    vpxor       ymm14, ymm13, [rdi + 352]           ; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm13                   ; S += it
-    vpxor       ymm10, ymm10, ymm12                 ; LO += it
-    vpxor       ymm11, ymm11, ymm14                 ; HI += it
-    vpxor       ymm12, ymm0, [rdi + 32]             ; T = A + C1
-    vpxor       ymm13, ymm0, [rdi + 320]            ; U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
-    vpxor       ymm9, ymm9, ymm0                    ; S += it
-    vpxor       ymm10, ymm10, ymm12                 ; LO += it
-    vpxor       ymm11, ymm11, ymm13                 ; HI += it
-    vpxor       ymm0, ymm10, ymm9                   ; LO += S
-    vpxor       ymm9, ymm11, ymm9                   ; HI += S
-    vpclmulqdq  ymm10, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm9                    ; + HI
-    vpxor       ymm0, ymm10, ymm0                   ; RES = fold(LO) + HI
-    vextracti128 xmm9, ymm0, 0x01                   ; upper lanes
-    vpxor       xmm0, xmm0, xmm9                    ; add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 608]             ; minus the key terms
-    add         r11, 256
-.nothing_hashed:
-    mov         r10, [rdi + 1344]                   ; place of k_Nr, from k_0
-.cipher:
-    vmovdqu     ymm9, [rdi + rbx + 864]             ; k_i
-    vaesenc     ymm1, ymm1, ymm9                    ; round i
-    vaesenc     ymm2, ymm2, ymm9                    ; round i
-    vaesenc     ymm3, ymm3, ymm9                    ; round i
-    vaesenc     ymm4, ymm4, ymm9                    ; round i
-    vaesenc     ymm5, ymm5, ymm9                    ; round i
-    vaesenc     ymm6, ymm6, ymm9                    ; round i
-    vaesenc     ymm7, ymm7, ymm9                    ; round i
-    vaesenc     ymm8, ymm8, ymm9                    ; round i
-    vmovdqu     ymm9, [rdi + rbx + 896]             ; k_i
-    vaesenc     ymm1, ymm1, ymm9                    ; round i
-    vaesenc     ymm2, ymm2, ymm9                    ; round i
-    vaesenc     ymm3, ymm3, ymm9                    ; round i
-    vaesenc     ymm4, ymm4, ymm9                    ; round i
-    vaesenc     ymm5, ymm5, ymm9                    ; round i
-    vaesenc     ymm6, ymm6, ymm9                    ; round i
-    vaesenc     ymm7, ymm7, ymm9                    ; round i
-    vaesenc     ymm8, ymm8, ymm9                    ; round i
-    add         rbx, 0x40
-    cmp         r10, rbx
-    ja          .cipher
-.after_cipher:
-    vmovdqu     ymm9, [rdi + rbx + 864]             ; k_i
-    vpxor       ymm10, ymm9, [rcx]                  ; k_Nr + text
-    vaesenclast ymm1, ymm1, ymm10                   ; last round: the other text
-    vmovdqu     [r8], ymm1                          ; written
-    vpxor       ymm1, ymm9, [rcx + 32]              ; k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 32], ymm1                     ; written
-    vpxor       ymm1, ymm9, [rcx + 64]              ; k_Nr + text
-    vaesenclast ymm1, ymm3, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 64], ymm1                     ; written
-    vpxor       ymm1, ymm9, [rcx + 96]              ; k_Nr + text
-    vaesenclast ymm1, ymm4, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 96], ymm1                     ; written
-    vpxor       ymm1, ymm9, [rcx + 128]             ; k_Nr + text
-    vaesenclast ymm1, ymm5, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 128], ymm1                    ; written
-    vpxor       ymm1, ymm9, [rcx + 160]             ; k_Nr + text
-    vaesenclast ymm1, ymm6, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 160], ymm1                    ; written
-    vpxor       ymm1, ymm9, [rcx + 192]             ; k_Nr + text
-    vaesenclast ymm1, ymm7, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 192], ymm1                    ; written
-    vpxor       ymm1, ymm9, [rcx + 224]             ; k_Nr + text
-    vaesenclast ymm1, ymm8, ymm1                    ; last round: the other text
-    vmovdqu     [r8 + 224], ymm1                    ; written
-    add         rcx, 256                            ; next group
-    add         r8, 256
-    sub         r9, 256
-    cmp         r9, 256
-    jae         .group
-.after_group:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .rest
-    vpxor       xmm1, xmm1, xmm1
-    vpxor       xmm2, xmm2, xmm2
-    vpxor       xmm3, xmm3, xmm3
-    mov         r10d, 0x20                          ; place of k_1, from k_0
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.last_pairs:
-    vmovdqu     ymm4, [r11 + r10 + 32]              ; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm5, [r11 + r10 + 64]              ; C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm6, ymm4, [rdi + r10 + 64]        ; T = A + C1
-    vpxor       ymm7, ymm4, [rdi + r10 + 352]       ; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; S += it
-    vpxor       ymm2, ymm2, ymm6                    ; LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; HI += it
-    vpxor       ymm4, ymm5, [rdi + r10 + 96]        ; T = A + C1
-    vpxor       ymm6, ymm5, [rdi + r10 + 384]       ; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
-    vpxor       ymm1, ymm1, ymm5                    ; S += it
-    vpxor       ymm2, ymm2, ymm4                    ; LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; HI += it
-    add         r10, 0x40
-    cmp         r10, 0xe0
-    jb          .last_pairs
-.last_after_pairs:
-    vmovdqu     ymm4, [r11]                         ; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm5, [r11 + 32]                    ; C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm0, ymm4, ymm0                    ; A = X + C
-    vpxor       ymm4, ymm5, [rdi + 64]              ; T = A + C1
-    vpxor       ymm6, ymm5, [rdi + 352]             ; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
-    vpxor       ymm1, ymm1, ymm5                    ; S += it
-    vpxor       ymm2, ymm2, ymm4                    ; LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; HI += it
-    vpxor       ymm4, ymm0, [rdi + 32]              ; T = A + C1
-    vpxor       ymm5, ymm0, [rdi + 320]             ; U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; U0·U1
-    vpxor       ymm1, ymm1, ymm0                    ; S += it
-    vpxor       ymm2, ymm2, ymm4                    ; LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; HI += it
-    vpxor       ymm0, ymm2, ymm1                    ; LO += S
-    vpxor       ymm1, ymm3, ymm1                    ; HI += S
-    vpclmulqdq  ymm2, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm1                    ; + HI
-    vpxor       ymm0, ymm2, ymm0                    ; RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 608]             ; minus the key terms
-.rest:
-    vmovdqu     ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_4]  ; blocks_4
-    vmovdqu     ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_6]  ; blocks_6
-    cmp         r9, 0x00
-    je          .hashed_all
-    lea         r10, [r9 + 15]
-    and         r10, -16
-    lea         rbx, [rdi + 288]
-    sub         rbx, r10
-    vmovdqu     xmm3, [rbx + 576]                   ; R: the key terms of all powers that are met
-    vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
-    vpxor       xmm6, xmm6, xmm6
-.registers:
-    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm8, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; 2 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm9, ymm15, ymm1                   ; 4 blocks ahead
-    vpshufb     ymm9, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm10, ymm15, ymm2                  ; 6 blocks ahead
-    vpshufb     ymm10, ymm10, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vmovdqu     ymm11, [rdi + 864]                  ; k_0
-    vpxor       ymm7, ymm7, ymm11                   ; + k_0
-    vpxor       ymm8, ymm8, ymm11                   ; + k_0
-    vpxor       ymm9, ymm9, ymm11                   ; + k_0
-    vpxor       ymm10, ymm10, ymm11                 ; + k_0
-    mov         r11d, 0x20                          ; place of k_1, from k_0
-    vmovdqu     ymm11, [rdi + r11 + 864]            ; k_i
-    vaesenc     ymm7, ymm7, ymm11                   ; round i
-    vaesenc     ymm8, ymm8, ymm11                   ; round i
-    vaesenc     ymm9, ymm9, ymm11                   ; round i
-    vaesenc     ymm10, ymm10, ymm11                 ; round i
-    add         r11, 0x20
-    mov         r10, [rdi + 1344]                   ; place of k_Nr, from k_0
-.wide_round:
-    vmovdqu     ymm11, [rdi + r11 + 864]            ; k_i
-    vmovdqu     ymm12, [rdi + r11 + 896]            ; k_i
-    vaesenc     ymm7, ymm7, ymm11                   ; round i
-    vaesenc     ymm7, ymm7, ymm12                   ; round i
-    cmp         r9, 0x21
-    jb          .no_more
-    vaesenc     ymm8, ymm8, ymm11                   ; round i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    cmp         r9, 0x41
-    jb          .no_more
-    vaesenc     ymm9, ymm9, ymm11                   ; round i
-    vaesenc     ymm10, ymm10, ymm11                 ; round i
-    vaesenc     ymm9, ymm9, ymm12                   ; round i
-    vaesenc     ymm10, ymm10, ymm12                 ; round i
-.no_more:
-    add         r11, 0x40
-    cmp         r10, r11
-    ja          .wide_round
-.after_wide_round:
-    vmovdqu     ymm11, [rdi + r11 + 864]            ; k_i
-    vaesenclast ymm12, ymm7, ymm11                  ; keystream
-    vaesenclast ymm7, ymm8, ymm11                   ; keystream
-    vaesenclast ymm8, ymm9, ymm11                   ; keystream
-    vaesenclast ymm9, ymm10, ymm11                  ; keystream
-    mov         r10d, 0x04                          ; registers of keystream
-    cmp         r9, 0x20
-    jb          .part
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.register:
-    vmovdqu     ymm11, [rcx]                        ; text
-    vpxor       ymm10, ymm12, ymm11                 ; the other text
-    vmovdqu     [r8], ymm10                         ; written
-    cmp         rax, 0x00
-    je          .wide_chosen
-    vmovdqa     ymm11, ymm10
-.wide_chosen:
-    vpshufb     ymm10, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm10, ymm10, ymm0                  ; A = X + C
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    vpxor       ymm11, ymm10, [rbx]                 ; T = A + C1
-    vpxor       ymm12, ymm10, [rbx + 288]           ; U = A + C2
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; A0·A1
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; T0·T1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; U0·U1
-    vpxor       ymm4, ymm4, ymm10                   ; S += it
-    vpxor       ymm5, ymm5, ymm11                   ; LO += it
-    vpxor       ymm6, ymm6, ymm12                   ; HI += it
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    add         rbx, 0x20                           ; the next powers
-    add         rcx, 0x20
-    add         r8, 0x20
-    sub         r9, 0x20
-    cmp         r9, 0x00
-    je          .written
-    vmovdqa     ymm12, ymm7
-    vmovdqa     ymm7, ymm8
-    vmovdqa     ymm8, ymm9
-    sub         r10, 0x01
-    cmp         r10, 0x00
-    je          .registers
-    cmp         r9, 0x20
-    jae         .register
-.after_register:
-.after_registers:
-.part:
-    vmovdqu     xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; byte_swap
-    vmovdqu     ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_one]  ; one
-    vmovdqu     xmm7, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; positions
-.block:
-    cmp         r9, 0x10
-    jb          .partial
-    vmovdqu     xmm9, [rcx]                         ; text
-    vpxor       xmm8, xmm9, xmm12                   ; the other text
-    vmovdqu     [r8], xmm8                          ; written
-    cmp         rax, 0x00
-    je          .block_chosen
-    vmovdqa     xmm9, xmm8
-.block_chosen:
-    jmp         .hashed
-.partial:
-    vpxor       xmm9, xmm9, xmm9
-    cmp         r9, 0x08
-    jb          .partial_under8
-    vmovq       xmm8, [rcx]                         ; bytes 0..7
-    vmovq       xmm9, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rdi, r9
-    shl         rdi, 0x03
-    sub         rdi, 0x78
-    neg         rdi                                 ; 8·(15 - r) bits
-    vmovq       xmm10, rdi
-    vpsrlq      xmm9, xmm9, xmm10                   ; 8·(15 - r) bits
-    vpsrlq      xmm9, xmm9, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm9, xmm8, xmm9                    ; C_last, zero-padded
-    jmp         .partial_padded
-.partial_under8:
-    cmp         r9, 0x04
-    jb          .partial_under4
-    vmovd       xmm8, [rcx]                         ; bytes 0..3
-    vmovd       xmm9, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rdi, r9
-    shl         rdi, 0x03
-    sub         rdi, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm10, rdi
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm9, xmm8, xmm9                    ; C_last, zero-padded
-    jmp         .partial_padded
-.partial_under4:
-    mov         r10, r9
-    shr         r10, 0x01
-    movzx       edi, byte [rcx]                     ; byte 0
-    vmovq       xmm8, rdi
-    movzx       edi, byte [rcx + r10]               ; byte r >> 1
-    vmovq       xmm9, rdi
-    mov         edi, 0x00                           ; no byte stays
-    shl         r10, 0x03
-    vmovq       xmm10, r10
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    mov         r10, r9
-    sub         r10, 0x01
-    movzx       edi, byte [rcx + r10]               ; byte r - 1
-    vmovq       xmm10, rdi
-    mov         edi, 0x00                           ; no byte stays
-    shl         r10, 0x03
-    vmovq       xmm11, r10
-    vpsllq      xmm10, xmm10, xmm11                 ; into place
-    mov         edi, 0x00                           ; no byte stays
-    vpor        xmm8, xmm8, xmm9
-    vpor        xmm9, xmm8, xmm10                   ; C_last, zero-padded
-.partial_padded:
-    vpxor       xmm8, xmm9, xmm12                   ; the other text
-    mov         r10, r8
-    vmovdqa     xmm10, xmm8
-    mov         rdi, r9
-    and         rdi, 0x08
-    cmp         rdi, 0x00
-    je          .partial_stored_8
-    vmovq       [r10], xmm10                        ; 8 of its bytes
-    vpsrldq     xmm10, xmm10, 0x08                  ; the bytes after them
-    add         r10, 0x08
-.partial_stored_8:
-    mov         rdi, r9
-    and         rdi, 0x04
-    cmp         rdi, 0x00
-    je          .partial_stored_4
-    vmovd       [r10], xmm10                        ; 4 of its bytes
-    vpsrldq     xmm10, xmm10, 0x04                  ; the bytes after them
-    add         r10, 0x04
-.partial_stored_4:
-    mov         rdi, r9
-    and         rdi, 0x02
-    cmp         rdi, 0x00
-    je          .partial_stored_2
-    vpextrw     word [r10], xmm10, 0x00             ; 2 of its bytes
-    vpsrldq     xmm10, xmm10, 0x02                  ; the bytes after them
-    add         r10, 0x02
-.partial_stored_2:
-    mov         rdi, r9
-    and         rdi, 0x01
-    cmp         rdi, 0x00
-    je          .partial_stored_1
-    vpextrb     byte [r10], xmm10, 0x00             ; 1 of its bytes
-.partial_stored_1:
-    cmp         rax, 0x00
-    je          .partial_chosen
-    vmovq       xmm9, r9
-    vpxor       xmm10, xmm10, xmm10
-    vpshufb     xmm9, xmm9, xmm10                   ; r in every byte
-    vpcmpgtb    xmm9, xmm9, xmm7                    ; ones in bytes 0..r-1
-    vpand       xmm9, xmm8, xmm9                    ; zero-padded
-.partial_chosen:
-    mov         r9d, 0x10
-.hashed:
-    vpshufb     xmm8, xmm9, xmm1                    ; C
-    vpxor       xmm8, xmm8, xmm0                    ; A = X + C
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    vpxor       xmm9, xmm8, [rbx]                   ; T = A + C1
-    vpxor       xmm10, xmm8, [rbx + 288]            ; U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; U0·U1
-    vpxor       ymm4, ymm4, ymm8                    ; S += it
-    vpxor       ymm5, ymm5, ymm9                    ; LO += it
-    vpxor       ymm6, ymm6, ymm10                   ; HI += it
-    add         rbx, 0x10                           ; the next powers
-    add         rcx, 0x10
-    add         r8, 0x10
-    sub         r9, 0x10
-    vpaddd      ymm15, ymm15, ymm2                  ; the next counters
-    vperm2i128  ymm12, ymm12, ymm12, 0x81           ; the next block's
-    cmp         r9, 0x00
-    jne         .block
-.after_block:
-.written:
-    vpxor       ymm0, ymm5, ymm4                    ; LO += S
-    vpxor       ymm1, ymm6, ymm4                    ; HI += S
-    vpclmulqdq  ymm2, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm1                    ; + HI
-    vpxor       ymm0, ymm2, ymm0                    ; RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; add up the lanes
-    vpxor       xmm0, xmm0, xmm3                    ; minus the key terms
-.hashed_all:
-    vpshufb     xmm1, xmm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vmovdqu     [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; X, bytes as in memory
-    vmovdqu     [rdx], xmm0                         ; X
-.done:
-    vzeroupper                                      ; upper halves are the caller's
-    pop         rbx                                 ; callee-saved
-    ret
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x40                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x02                          ; how it was entered
+    jmp         gcm_avx2_winograd_clmul1_x16_compact_open.entered
 .end:
 
 ; void gcm_avx2_winograd_clmul1_x16_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx rdi r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 104 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx2_winograd_clmul1_x16_compact_decrypt:function (gcm_avx2_winograd_clmul1_x16_compact_decrypt.end - gcm_avx2_winograd_clmul1_x16_compact_decrypt)
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x00                           ; how it was entered
-    jmp         gcm_avx2_winograd_clmul1_x16_compact_encrypt.entered
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x40                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
+    jmp         gcm_avx2_winograd_clmul1_x16_compact_open.entered
 .end:
 
 ; int gcm_avx2_winograd_clmul1_x16_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 104 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx2_winograd_clmul1_x16_compact_seal:function (gcm_avx2_winograd_clmul1_x16_compact_seal.end - gcm_avx2_winograd_clmul1_x16_compact_seal)
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_seal:
@@ -851,14 +364,14 @@ gcm_avx2_winograd_clmul1_x16_compact_seal:
     mov         r13, [rsp + 120]                    ; out, from the stack
     mov         rax, [rsp + 128]                    ; tag, from the stack
     mov         r10d, 0x00                          ; no parameter of this function
-    mov         r11d, 0x01                          ; how it was entered
+    mov         r11d, 0x03                          ; how it was entered
     jmp         gcm_avx2_winograd_clmul1_x16_compact_open.entered
 .end:
 
 ; int gcm_avx2_winograd_clmul1_x16_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 104 bytes, 1 spill slots; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
-;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
+;   secrets may remain in xmm0-15, rcx rdx, 16 bytes of stack
 global gcm_avx2_winograd_clmul1_x16_compact_open:function (gcm_avx2_winograd_clmul1_x16_compact_open.end - gcm_avx2_winograd_clmul1_x16_compact_open)
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_open:
@@ -875,6 +388,13 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     mov         r10, [rsp + 136]                    ; tag_len, from the stack
     mov         r11d, 0x00                          ; how it was entered
 .entered:
+    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; byte_swap
+    vmovdqu     [rsp + 32], ymm0                    ; spill
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x01
+    je          .text
+    cmp         r11, 0x02
+    je          .text
     cmp         rdx, 0x00
     je          .refused
     mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
@@ -885,28 +405,28 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     mov         rbx, 68719476704                    ; bytes of text, at most
     cmp         r14, rbx
     ja          .refused
-    cmp         r11, 0x01
+    cmp         r11, 0x03
     je          .begin
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
 .begin:
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; byte_swap
-    vmovdqu     [rsp + 32], ymm0                    ; spill
     vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .iv_other
     vmovq       xmm1, [rsi]                         ; IV, bytes 0..7
     vmovd       xmm2, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
     vpor        xmm1, xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_ready
 .iv_other:
     mov         r12, rdx
@@ -935,7 +455,6 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     jae         .iv_whole
 .iv_after_whole:
 .iv_short:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .iv_absorbed
     vpxor       xmm2, xmm2, xmm2
@@ -952,7 +471,6 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .iv_under4
     vmovd       xmm2, [rsi]                         ; bytes 0..3
@@ -1035,28 +553,27 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vmovdqu     [rsp], xmm2                         ; E_K(J_0), put aside
     vperm2i128  ymm1, ymm1, ymm1, 0x00              ; J_0 in every lane
     vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter, last word first
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpaddd      ymm15, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rbx, r8
-    vpxor       xmm2, xmm2, xmm2
+    vpxor       xmm1, xmm1, xmm1
     cmp         rbx, 0x10
     jb          .aad_short
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_whole:
-    vmovdqu     xmm3, [rcx]                         ; C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rsp + 32]              ; C
-    vpxor       xmm2, xmm2, xmm3                    ; A = X + C
-    vpxor       xmm3, xmm2, [rdi + 272]             ; T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 560]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm3, xmm3, xmm2                    ; LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; HI += S
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; + HI
-    vpxor       xmm2, xmm4, xmm2                    ; RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 848]             ; minus the key terms
+    vmovdqu     xmm2, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vpxor       xmm1, xmm1, xmm2                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 272]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, [rdi + 848]             ; minus the key terms
     add         rcx, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
@@ -1065,248 +582,261 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
 .aad_short:
     cmp         rbx, 0x00
     je          .aad_absorbed
-    vpxor       xmm3, xmm3, xmm3
+    vpxor       xmm2, xmm2, xmm2
     cmp         rbx, 0x08
     jb          .aad_under8
-    vmovq       xmm3, [rcx]                         ; bytes 0..7
-    vmovq       xmm4, [rcx + rbx - 8]               ; the last 8 bytes
+    vmovq       xmm2, [rcx]                         ; bytes 0..7
+    vmovq       xmm3, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
     neg         rbx                                 ; 8·(15 - r) bits
-    vmovq       xmm5, rbx
-    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
+    vmovq       xmm4, rbx
+    vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    vmovd       xmm3, [rcx]                         ; bytes 0..3
-    vmovd       xmm4, [rcx + rbx - 4]               ; the last 4 bytes
+    vmovd       xmm2, [rcx]                         ; bytes 0..3
+    vmovd       xmm3, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
     sub         rbx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm5, rbx
-    vpsllq      xmm4, xmm4, xmm5                    ; into place
-    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
+    vmovq       xmm4, rbx
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
+    vpor        xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         rsi, rbx
     shr         rsi, 0x01
     movzx       edx, byte [rcx]                     ; byte 0
-    vmovq       xmm3, rdx
+    vmovq       xmm2, rdx
     movzx       edx, byte [rcx + rsi]               ; byte r >> 1
-    vmovq       xmm4, rdx
+    vmovq       xmm3, rdx
     shl         rsi, 0x03
-    vmovq       xmm5, rsi
-    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vmovq       xmm4, rsi
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     sub         rbx, 0x01
     movzx       ecx, byte [rcx + rbx]               ; byte r - 1
-    vmovq       xmm5, rcx
+    vmovq       xmm4, rcx
     shl         rbx, 0x03
-    vmovq       xmm6, rbx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
+    vmovq       xmm5, rbx
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm2, xmm2, xmm3
+    vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm3, xmm3, [rsp + 32]              ; C
-    vpxor       xmm2, xmm2, xmm3                    ; A = X + C
-    vpxor       xmm3, xmm2, [rdi + 272]             ; T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 560]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm3, xmm3, xmm2                    ; LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; HI += S
-    vpclmulqdq  xmm0, xmm3, xmm0, 0x10              ; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; + HI
-    vpxor       xmm0, xmm0, xmm2                    ; RES = fold(LO) + HI
-    vpxor       xmm2, xmm0, [rdi + 848]             ; minus the key terms
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vpxor       xmm1, xmm1, xmm2                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 272]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpclmulqdq  xmm0, xmm2, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm0, xmm0, xmm1                    ; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 848]             ; minus the key terms
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
+    jmp         .crypt
+.text:
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rsp + 32]              ; X
+    vbroadcasti128 ymm0, [rsi]                      ; counter block
+    vpshufb     ymm0, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers]  ; lane l is l blocks ahead
+    mov         rbp, r9
+    mov         r9, rcx
+    mov         rbx, r8
+    mov         rax, rdx
+    mov         r10, rsi
+.crypt:
     cmp         rbp, 256
     jb          .rest
     mov         rdx, r9                             ; what is hashed
-    mov         rcx, r11                            ; whether nothing is hashed yet
-    cmp         r11, 0x00
-    je          .turn
+    mov         ecx, 0x00                           ; 1 while nothing is hashed yet
+    cmp         r11, 0x02
+    jb          .turn
+    mov         ecx, 0x01
     mov         rdx, rbx
     jmp         .turn
 .group:
     mov         ecx, 0x00
 .turn:
-    vpshufb     ymm0, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm3, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm4, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm5, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm6, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm7, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm8, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vpshufb     ymm9, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
-    vmovdqu     ymm10, [rdi + 864]                  ; k_0
-    vpxor       ymm0, ymm0, ymm10                   ; + k_0
-    vpxor       ymm3, ymm3, ymm10                   ; + k_0
-    vpxor       ymm4, ymm4, ymm10                   ; + k_0
-    vpxor       ymm5, ymm5, ymm10                   ; + k_0
-    vpxor       ymm6, ymm6, ymm10                   ; + k_0
-    vpxor       ymm7, ymm7, ymm10                   ; + k_0
-    vpxor       ymm8, ymm8, ymm10                   ; + k_0
-    vpxor       ymm9, ymm9, ymm10                   ; + k_0
+    vpshufb     ymm0, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm2, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm3, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm5, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm6, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm8, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vmovdqu     ymm9, [rdi + 864]                   ; k_0
+    vpxor       ymm0, ymm0, ymm9                    ; + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; + k_0
+    vpxor       ymm7, ymm7, ymm9                    ; + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; + k_0
+    vpxor       xmm9, xmm9, xmm9
     vpxor       xmm10, xmm10, xmm10
     vpxor       xmm11, xmm11, xmm11
-    vpxor       xmm12, xmm12, xmm12
     mov         esi, 0x20                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    vmovdqu     ymm13, [rdi + rsi + 864]            ; k_i
-    vaesenc     ymm0, ymm0, ymm13                   ; round i
-    vaesenc     ymm3, ymm3, ymm13                   ; round i
-    vaesenc     ymm4, ymm4, ymm13                   ; round i
-    vaesenc     ymm5, ymm5, ymm13                   ; round i
-    vaesenc     ymm6, ymm6, ymm13                   ; round i
-    vaesenc     ymm7, ymm7, ymm13                   ; round i
-    vaesenc     ymm8, ymm8, ymm13                   ; round i
-    vaesenc     ymm9, ymm9, ymm13                   ; round i
+    vmovdqu     ymm12, [rdi + rsi + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     cmp         rcx, 0x01
     je          .alone_0
-    vmovdqu     ymm13, [rdx + rsi + 32]             ; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm14, ymm13, [rdi + rsi + 64]      ; T = A + C1
-    vpxor       ymm15, ymm13, [rdi + rsi + 352]     ; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; T0·T1
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; U0·U1
-    vpxor       ymm10, ymm10, ymm13                 ; S += it
-    vpxor       ymm11, ymm11, ymm14                 ; LO += it
-    vpxor       ymm12, ymm12, ymm15                 ; HI += it
+    vmovdqu     ymm12, [rdx + rsi + 32]             ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm13, ymm12, [rdi + rsi + 64]      ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + rsi + 352]     ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm13                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
 .alone_0:
-    vmovdqu     ymm13, [rdi + rsi + 896]            ; k_i
-    vaesenc     ymm0, ymm0, ymm13                   ; round i
-    vaesenc     ymm3, ymm3, ymm13                   ; round i
-    vaesenc     ymm4, ymm4, ymm13                   ; round i
-    vaesenc     ymm5, ymm5, ymm13                   ; round i
-    vaesenc     ymm6, ymm6, ymm13                   ; round i
-    vaesenc     ymm7, ymm7, ymm13                   ; round i
-    vaesenc     ymm8, ymm8, ymm13                   ; round i
-    vaesenc     ymm9, ymm9, ymm13                   ; round i
+    vmovdqu     ymm12, [rdi + rsi + 896]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     cmp         rcx, 0x01
     je          .alone_1
-    vmovdqu     ymm13, [rdx + rsi + 64]             ; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm14, ymm13, [rdi + rsi + 96]      ; T = A + C1
-    vpxor       ymm15, ymm13, [rdi + rsi + 384]     ; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; T0·T1
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; U0·U1
-    vpxor       ymm10, ymm10, ymm13                 ; S += it
-    vpxor       ymm11, ymm11, ymm14                 ; LO += it
-    vpxor       ymm12, ymm12, ymm15                 ; HI += it
+    vmovdqu     ymm12, [rdx + rsi + 64]             ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm13, ymm12, [rdi + rsi + 96]      ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + rsi + 384]     ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm13                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
 .alone_1:
     add         rsi, 0x40
     cmp         rsi, 0xe0
     jb          .pairs
 .after_pairs:
-    vmovdqu     ymm13, [rdi + rsi + 864]            ; k_i
-    vaesenc     ymm0, ymm0, ymm13                   ; round i
-    vaesenc     ymm3, ymm3, ymm13                   ; round i
-    vaesenc     ymm4, ymm4, ymm13                   ; round i
-    vaesenc     ymm5, ymm5, ymm13                   ; round i
-    vaesenc     ymm6, ymm6, ymm13                   ; round i
-    vaesenc     ymm7, ymm7, ymm13                   ; round i
-    vaesenc     ymm8, ymm8, ymm13                   ; round i
-    vaesenc     ymm9, ymm9, ymm13                   ; round i
+    vmovdqu     ymm12, [rdi + rsi + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     add         rsi, 0x20
     cmp         rcx, 0x01
     je          .nothing_hashed
-    vmovdqu     ymm13, [rdx]                        ; C, bytes as in memory
+    vmovdqu     ymm12, [rdx]                        ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm13, [rdx + 32]                   ; C, bytes as in memory
     vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm14, [rdx + 32]                   ; C, bytes as in memory
-    vpshufb     ymm14, ymm14, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm2, ymm13, ymm2                   ; A = X + C
-    vpxor       ymm13, ymm14, [rdi + 64]            ; T = A + C1
-    vpxor       ymm15, ymm14, [rdi + 352]           ; U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; U0·U1
-    vpxor       ymm10, ymm10, ymm14                 ; S += it
-    vpxor       ymm11, ymm11, ymm13                 ; LO += it
-    vpxor       ymm12, ymm12, ymm15                 ; HI += it
-    vpxor       ymm13, ymm2, [rdi + 32]             ; T = A + C1
-    vpxor       ymm14, ymm2, [rdi + 320]            ; U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpxor       ymm1, ymm12, ymm1                   ; A = X + C
+    vpxor       ymm12, ymm13, [rdi + 64]            ; T = A + C1
+    vpxor       ymm14, ymm13, [rdi + 352]           ; U = A + C2
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
     vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
-    vpxor       ymm10, ymm10, ymm2                  ; S += it
-    vpxor       ymm11, ymm11, ymm13                 ; LO += it
-    vpxor       ymm12, ymm12, ymm14                 ; HI += it
-    vpxor       ymm2, ymm11, ymm10                  ; LO += S
-    vpxor       ymm10, ymm12, ymm10                 ; HI += S
-    vpclmulqdq  ymm11, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm10                   ; + HI
-    vpxor       ymm2, ymm11, ymm2                   ; RES = fold(LO) + HI
-    vextracti128 xmm10, ymm2, 0x01                  ; upper lanes
-    vpxor       xmm2, xmm2, xmm10                   ; add up the lanes
-    vpxor       xmm2, xmm2, [rdi + 608]             ; minus the key terms
+    vpxor       ymm9, ymm9, ymm13                   ; S += it
+    vpxor       ymm10, ymm10, ymm12                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
+    vpxor       ymm12, ymm1, [rdi + 32]             ; T = A + C1
+    vpxor       ymm13, ymm1, [rdi + 320]            ; U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; A0·A1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm1                    ; S += it
+    vpxor       ymm10, ymm10, ymm12                 ; LO += it
+    vpxor       ymm11, ymm11, ymm13                 ; HI += it
+    vpxor       ymm1, ymm10, ymm9                   ; LO += S
+    vpxor       ymm9, ymm11, ymm9                   ; HI += S
+    vpclmulqdq  ymm10, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm9                    ; + HI
+    vpxor       ymm1, ymm10, ymm1                   ; RES = fold(LO) + HI
+    vextracti128 xmm9, ymm1, 0x01                   ; upper lanes
+    vpxor       xmm1, xmm1, xmm9                    ; add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 608]             ; minus the key terms
     add         rdx, 256
 .nothing_hashed:
     mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu     ymm10, [rdi + rsi + 864]            ; k_i
-    vaesenc     ymm0, ymm0, ymm10                   ; round i
-    vaesenc     ymm3, ymm3, ymm10                   ; round i
-    vaesenc     ymm4, ymm4, ymm10                   ; round i
-    vaesenc     ymm5, ymm5, ymm10                   ; round i
-    vaesenc     ymm6, ymm6, ymm10                   ; round i
-    vaesenc     ymm7, ymm7, ymm10                   ; round i
-    vaesenc     ymm8, ymm8, ymm10                   ; round i
-    vaesenc     ymm9, ymm9, ymm10                   ; round i
-    vmovdqu     ymm10, [rdi + rsi + 896]            ; k_i
-    vaesenc     ymm0, ymm0, ymm10                   ; round i
-    vaesenc     ymm3, ymm3, ymm10                   ; round i
-    vaesenc     ymm4, ymm4, ymm10                   ; round i
-    vaesenc     ymm5, ymm5, ymm10                   ; round i
-    vaesenc     ymm6, ymm6, ymm10                   ; round i
-    vaesenc     ymm7, ymm7, ymm10                   ; round i
-    vaesenc     ymm8, ymm8, ymm10                   ; round i
-    vaesenc     ymm9, ymm9, ymm10                   ; round i
+    vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
+    vaesenc     ymm0, ymm0, ymm9                    ; round i
+    vaesenc     ymm2, ymm2, ymm9                    ; round i
+    vaesenc     ymm3, ymm3, ymm9                    ; round i
+    vaesenc     ymm4, ymm4, ymm9                    ; round i
+    vaesenc     ymm5, ymm5, ymm9                    ; round i
+    vaesenc     ymm6, ymm6, ymm9                    ; round i
+    vaesenc     ymm7, ymm7, ymm9                    ; round i
+    vaesenc     ymm8, ymm8, ymm9                    ; round i
+    vmovdqu     ymm9, [rdi + rsi + 896]             ; k_i
+    vaesenc     ymm0, ymm0, ymm9                    ; round i
+    vaesenc     ymm2, ymm2, ymm9                    ; round i
+    vaesenc     ymm3, ymm3, ymm9                    ; round i
+    vaesenc     ymm4, ymm4, ymm9                    ; round i
+    vaesenc     ymm5, ymm5, ymm9                    ; round i
+    vaesenc     ymm6, ymm6, ymm9                    ; round i
+    vaesenc     ymm7, ymm7, ymm9                    ; round i
+    vaesenc     ymm8, ymm8, ymm9                    ; round i
     add         rsi, 0x40
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    vmovdqu     ymm10, [rdi + rsi + 864]            ; k_i
-    vpxor       ymm11, ymm10, [r9]                  ; k_Nr + text
-    vaesenclast ymm0, ymm0, ymm11                   ; last round: the other text
+    vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
+    vpxor       ymm10, ymm9, [r9]                   ; k_Nr + text
+    vaesenclast ymm0, ymm0, ymm10                   ; last round: the other text
     vmovdqu     [rbx], ymm0                         ; written
-    vpxor       ymm0, ymm10, [r9 + 32]              ; k_Nr + text
-    vaesenclast ymm0, ymm3, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 32]               ; k_Nr + text
+    vaesenclast ymm0, ymm2, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 32], ymm0                    ; written
-    vpxor       ymm0, ymm10, [r9 + 64]              ; k_Nr + text
-    vaesenclast ymm0, ymm4, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 64]               ; k_Nr + text
+    vaesenclast ymm0, ymm3, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 64], ymm0                    ; written
-    vpxor       ymm0, ymm10, [r9 + 96]              ; k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 96]               ; k_Nr + text
+    vaesenclast ymm0, ymm4, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 96], ymm0                    ; written
-    vpxor       ymm0, ymm10, [r9 + 128]             ; k_Nr + text
-    vaesenclast ymm0, ymm6, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 128]              ; k_Nr + text
+    vaesenclast ymm0, ymm5, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 128], ymm0                   ; written
-    vpxor       ymm0, ymm10, [r9 + 160]             ; k_Nr + text
-    vaesenclast ymm0, ymm7, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 160]              ; k_Nr + text
+    vaesenclast ymm0, ymm6, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 160], ymm0                   ; written
-    vpxor       ymm0, ymm10, [r9 + 192]             ; k_Nr + text
-    vaesenclast ymm0, ymm8, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 192]              ; k_Nr + text
+    vaesenclast ymm0, ymm7, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 192], ymm0                   ; written
-    vpxor       ymm0, ymm10, [r9 + 224]             ; k_Nr + text
-    vaesenclast ymm0, ymm9, ymm0                    ; last round: the other text
+    vpxor       ymm0, ymm9, [r9 + 224]              ; k_Nr + text
+    vaesenclast ymm0, ymm8, ymm0                    ; last round: the other text
     vmovdqu     [rbx + 224], ymm0                   ; written
     add         r9, 256                             ; next group
     add         rbx, 256
@@ -1314,164 +844,173 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         rbp, 256
     jae         .group
 .after_group:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x00
-    je          .rest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x02
+    jb          .rest
     vpxor       xmm0, xmm0, xmm0
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    vpxor       xmm4, xmm4, xmm4
     mov         ecx, 0x20                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    vmovdqu     ymm5, [rdx + rcx + 32]              ; C, bytes as in memory
+    vmovdqu     ymm4, [rdx + rcx + 32]              ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm5, [rdx + rcx + 64]              ; C, bytes as in memory
     vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm6, [rdx + rcx + 64]              ; C, bytes as in memory
-    vpshufb     ymm6, ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm7, ymm5, [rdi + rcx + 64]        ; T = A + C1
-    vpxor       ymm8, ymm5, [rdi + rcx + 352]       ; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; U0·U1
-    vpxor       ymm0, ymm0, ymm5                    ; S += it
-    vpxor       ymm3, ymm3, ymm7                    ; LO += it
-    vpxor       ymm4, ymm4, ymm8                    ; HI += it
-    vpxor       ymm5, ymm6, [rdi + rcx + 96]        ; T = A + C1
-    vpxor       ymm7, ymm6, [rdi + rcx + 384]       ; U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpxor       ymm6, ymm4, [rdi + rcx + 64]        ; T = A + C1
+    vpxor       ymm7, ymm4, [rdi + rcx + 352]       ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
-    vpxor       ymm0, ymm0, ymm6                    ; S += it
-    vpxor       ymm3, ymm3, ymm5                    ; LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; HI += it
+    vpxor       ymm0, ymm0, ymm4                    ; S += it
+    vpxor       ymm2, ymm2, ymm6                    ; LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; HI += it
+    vpxor       ymm4, ymm5, [rdi + rcx + 96]        ; T = A + C1
+    vpxor       ymm6, ymm5, [rdi + rcx + 384]       ; U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm5                    ; S += it
+    vpxor       ymm2, ymm2, ymm4                    ; LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; HI += it
     add         rcx, 0x40
     cmp         rcx, 0xe0
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu     ymm5, [rdx]                         ; C, bytes as in memory
+    vmovdqu     ymm4, [rdx]                         ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm5, [rdx + 32]                    ; C, bytes as in memory
     vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vmovdqu     ymm6, [rdx + 32]                    ; C, bytes as in memory
-    vpshufb     ymm6, ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm2, ymm5, ymm2                    ; A = X + C
-    vpxor       ymm5, ymm6, [rdi + 64]              ; T = A + C1
-    vpxor       ymm7, ymm6, [rdi + 352]             ; U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
-    vpxor       ymm0, ymm0, ymm6                    ; S += it
-    vpxor       ymm3, ymm3, ymm5                    ; LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; HI += it
-    vpxor       ymm5, ymm2, [rdi + 32]              ; T = A + C1
-    vpxor       ymm6, ymm2, [rdi + 320]             ; U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpxor       ymm1, ymm4, ymm1                    ; A = X + C
+    vpxor       ymm4, ymm5, [rdi + 64]              ; T = A + C1
+    vpxor       ymm6, ymm5, [rdi + 352]             ; U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
-    vpxor       ymm0, ymm0, ymm2                    ; S += it
-    vpxor       ymm3, ymm3, ymm5                    ; LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; HI += it
-    vpxor       ymm2, ymm3, ymm0                    ; LO += S
-    vpxor       ymm0, ymm4, ymm0                    ; HI += S
-    vpclmulqdq  ymm3, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0                    ; + HI
-    vpxor       ymm0, ymm3, ymm0                    ; RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01                   ; upper lanes
-    vpxor       xmm0, xmm0, xmm2                    ; add up the lanes
-    vpxor       xmm2, xmm0, [rdi + 608]             ; minus the key terms
+    vpxor       ymm0, ymm0, ymm5                    ; S += it
+    vpxor       ymm2, ymm2, ymm4                    ; LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; HI += it
+    vpxor       ymm4, ymm1, [rdi + 32]              ; T = A + C1
+    vpxor       ymm5, ymm1, [rdi + 320]             ; U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm1                    ; S += it
+    vpxor       ymm2, ymm2, ymm4                    ; LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; HI += it
+    vpxor       ymm1, ymm2, ymm0                    ; LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; HI += S
+    vpclmulqdq  ymm2, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; + HI
+    vpxor       ymm0, ymm2, ymm0                    ; RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; add up the lanes
+    vpxor       xmm1, xmm0, [rdi + 608]             ; minus the key terms
 .rest:
+    lea         rsi, [rdi + 272]
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .counted
+    cmp         r11, 0x03
+    je          .counted
+    cmp         rbp, 0x00
+    je          .hashed_all
+    add         rsi, 0x10                           ; no block of lengths follows
+.counted:
     vmovdqu     ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_4]  ; blocks_4
-    vmovdqu     ymm3, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_6]  ; blocks_6
+    vmovdqu     ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_6]  ; blocks_6
     lea         rcx, [rbp + 15]
     and         rcx, -16
-    lea         rsi, [rdi + 272]
     sub         rsi, rcx
-    vmovdqu     xmm4, [rsi + 576]                   ; R: the key terms of all powers that are met
+    vmovdqu     xmm3, [rsi + 576]                   ; R: the key terms of all powers that are met
+    vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
     vpxor       xmm6, xmm6, xmm6
-    vpxor       xmm7, xmm7, xmm7
     cmp         rbp, 0x00
     je          .written
 .registers:
-    vpshufb     ymm8, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm9, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; 2 blocks ahead
+    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm8, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; 2 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm9, ymm15, ymm0                   ; 4 blocks ahead
     vpshufb     ymm9, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm10, ymm1, ymm0                   ; 4 blocks ahead
+    vpaddd      ymm10, ymm15, ymm2                  ; 6 blocks ahead
     vpshufb     ymm10, ymm10, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vpaddd      ymm11, ymm1, ymm3                   ; 6 blocks ahead
-    vpshufb     ymm11, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
-    vmovdqu     ymm12, [rdi + 864]                  ; k_0
-    vpxor       ymm8, ymm8, ymm12                   ; + k_0
-    vpxor       ymm9, ymm9, ymm12                   ; + k_0
-    vpxor       ymm10, ymm10, ymm12                 ; + k_0
-    vpxor       ymm11, ymm11, ymm12                 ; + k_0
+    vmovdqu     ymm11, [rdi + 864]                  ; k_0
+    vpxor       ymm7, ymm7, ymm11                   ; + k_0
+    vpxor       ymm8, ymm8, ymm11                   ; + k_0
+    vpxor       ymm9, ymm9, ymm11                   ; + k_0
+    vpxor       ymm10, ymm10, ymm11                 ; + k_0
     mov         edx, 0x20                           ; place of k_1, from k_0
-    vmovdqu     ymm12, [rdi + rdx + 864]            ; k_i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    vaesenc     ymm9, ymm9, ymm12                   ; round i
-    vaesenc     ymm10, ymm10, ymm12                 ; round i
-    vaesenc     ymm11, ymm11, ymm12                 ; round i
+    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
+    vaesenc     ymm8, ymm8, ymm11                   ; round i
+    vaesenc     ymm9, ymm9, ymm11                   ; round i
+    vaesenc     ymm10, ymm10, ymm11                 ; round i
     add         rdx, 0x20
     mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .wide_round:
-    vmovdqu     ymm12, [rdi + rdx + 864]            ; k_i
-    vmovdqu     ymm13, [rdi + rdx + 896]            ; k_i
-    vaesenc     ymm8, ymm8, ymm12                   ; round i
-    vaesenc     ymm8, ymm8, ymm13                   ; round i
+    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
+    vmovdqu     ymm12, [rdi + rdx + 896]            ; k_i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
     cmp         rbp, 0x21
     jb          .no_more
-    vaesenc     ymm9, ymm9, ymm12                   ; round i
-    vaesenc     ymm9, ymm9, ymm13                   ; round i
+    vaesenc     ymm8, ymm8, ymm11                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     cmp         rbp, 0x41
     jb          .no_more
+    vaesenc     ymm9, ymm9, ymm11                   ; round i
+    vaesenc     ymm10, ymm10, ymm11                 ; round i
+    vaesenc     ymm9, ymm9, ymm12                   ; round i
     vaesenc     ymm10, ymm10, ymm12                 ; round i
-    vaesenc     ymm11, ymm11, ymm12                 ; round i
-    vaesenc     ymm10, ymm10, ymm13                 ; round i
-    vaesenc     ymm11, ymm11, ymm13                 ; round i
 .no_more:
     add         rdx, 0x40
     cmp         rcx, rdx
     ja          .wide_round
 .after_wide_round:
-    vmovdqu     ymm12, [rdi + rdx + 864]            ; k_i
-    vaesenclast ymm13, ymm8, ymm12                  ; keystream
-    vaesenclast ymm8, ymm9, ymm12                   ; keystream
-    vaesenclast ymm9, ymm10, ymm12                  ; keystream
-    vaesenclast ymm10, ymm11, ymm12                 ; keystream
+    vmovdqu     ymm11, [rdi + rdx + 864]            ; k_i
+    vaesenclast ymm12, ymm7, ymm11                  ; keystream
+    vaesenclast ymm7, ymm8, ymm11                   ; keystream
+    vaesenclast ymm8, ymm9, ymm11                   ; keystream
+    vaesenclast ymm9, ymm10, ymm11                  ; keystream
     mov         ecx, 0x04                           ; registers of keystream
     cmp         rbp, 0x20
     jb          .part
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .register:
-    vmovdqu     ymm12, [r9]                         ; text
-    vpxor       ymm11, ymm13, ymm12                 ; the other text
-    vmovdqu     [rbx], ymm11                        ; written
-    cmp         r11, 0x00
-    je          .wide_chosen
-    vmovdqa     ymm12, ymm11
+    vmovdqu     ymm11, [r9]                         ; text
+    vpxor       ymm10, ymm12, ymm11                 ; the other text
+    vmovdqu     [rbx], ymm10                        ; written
+    cmp         r11, 0x02
+    jb          .wide_chosen
+    vmovdqa     ymm11, ymm10
 .wide_chosen:
-    vpshufb     ymm11, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
-    vpxor       ymm11, ymm11, ymm2                  ; A = X + C
-    vpxor       xmm2, xmm2, xmm2                    ; X counts once
-    vpxor       ymm12, ymm11, [rsi]                 ; T = A + C1
-    vpxor       ymm13, ymm11, [rsi + 288]           ; U = A + C2
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
-    vpxor       ymm5, ymm5, ymm11                   ; S += it
-    vpxor       ymm6, ymm6, ymm12                   ; LO += it
-    vpxor       ymm7, ymm7, ymm13                   ; HI += it
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm10, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm10, ymm10, ymm1                  ; A = X + C
+    vpxor       xmm1, xmm1, xmm1                    ; X counts once
+    vpxor       ymm11, ymm10, [rsi]                 ; T = A + C1
+    vpxor       ymm12, ymm10, [rsi + 288]           ; U = A + C2
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; A0·A1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; T0·T1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; U0·U1
+    vpxor       ymm4, ymm4, ymm10                   ; S += it
+    vpxor       ymm5, ymm5, ymm11                   ; LO += it
+    vpxor       ymm6, ymm6, ymm12                   ; HI += it
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
     add         rsi, 0x20                           ; the next powers
     add         r9, 0x20
     add         rbx, 0x20
     sub         rbp, 0x20
     cmp         rbp, 0x00
     je          .written
-    vmovdqa     ymm13, ymm8
+    vmovdqa     ymm12, ymm7
+    vmovdqa     ymm7, ymm8
     vmovdqa     ymm8, ymm9
-    vmovdqa     ymm9, ymm10
     sub         rcx, 0x01
     cmp         rcx, 0x00
     je          .registers
@@ -1480,168 +1019,189 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
 .after_register:
 .after_registers:
 .part:
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; positions
+    vmovdqu     ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_one]  ; one
+    vmovdqu     xmm2, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; positions
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .block:
     cmp         rbp, 0x10
     jb          .partial
-    vmovdqu     xmm3, [r9]                          ; text
-    vpxor       xmm1, xmm3, xmm13                   ; the other text
-    vmovdqu     [rbx], xmm1                         ; written
-    cmp         r11, 0x00
-    je          .block_chosen
-    vmovdqa     xmm3, xmm1
+    vmovdqu     xmm8, [r9]                          ; text
+    vpxor       xmm7, xmm8, xmm12                   ; the other text
+    vmovdqu     [rbx], xmm7                         ; written
+    cmp         r11, 0x02
+    jb          .block_chosen
+    vmovdqa     xmm8, xmm7
 .block_chosen:
     jmp         .hashed
 .partial:
-    vpxor       xmm3, xmm3, xmm3
+    vpxor       xmm8, xmm8, xmm8
     cmp         rbp, 0x08
     jb          .partial_under8
-    vmovq       xmm1, [r9]                          ; bytes 0..7
-    vmovq       xmm3, [r9 + rbp - 8]                ; the last 8 bytes
+    vmovq       xmm7, [r9]                          ; bytes 0..7
+    vmovq       xmm8, [r9 + rbp - 8]                ; the last 8 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm3, xmm3, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm1, xmm3                    ; C_last, zero-padded
+    vmovq       xmm9, rcx
+    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
+    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm8, xmm7, xmm8                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         rbp, 0x04
     jb          .partial_under4
-    vmovd       xmm1, [r9]                          ; bytes 0..3
-    vmovd       xmm3, [r9 + rbp - 4]                ; the last 4 bytes
+    vmovd       xmm7, [r9]                          ; bytes 0..3
+    vmovd       xmm8, [r9 + rbp - 4]                ; the last 4 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm3, xmm3, xmm8                    ; into place
-    vpor        xmm3, xmm1, xmm3                    ; C_last, zero-padded
+    vmovq       xmm9, rcx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vpor        xmm8, xmm7, xmm8                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         rdx, rbp
     shr         rdx, 0x01
     movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm1, rcx
+    vmovq       xmm7, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    vmovq       xmm3, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    shl         rdx, 0x03
-    vmovq       xmm8, rdx
-    vpsllq      xmm3, xmm3, xmm8                    ; into place
-    mov         rdx, rbp
-    sub         rdx, 0x01
-    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
     vmovq       xmm8, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     vmovq       xmm9, rdx
     vpsllq      xmm8, xmm8, xmm9                    ; into place
+    mov         rdx, rbp
+    sub         rdx, 0x01
+    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
+    vmovq       xmm9, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpor        xmm1, xmm1, xmm3
-    vpor        xmm3, xmm1, xmm8                    ; C_last, zero-padded
+    shl         rdx, 0x03
+    vmovq       xmm10, rdx
+    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    mov         ecx, 0x00                           ; no byte stays
+    vpor        xmm7, xmm7, xmm8
+    vpor        xmm8, xmm7, xmm9                    ; C_last, zero-padded
 .partial_padded:
-    vpxor       xmm1, xmm3, xmm13                   ; the other text
+    vpxor       xmm7, xmm8, xmm12                   ; the other text
     mov         rdx, rbx
-    vmovdqa     xmm8, xmm1
+    vmovdqa     xmm9, xmm7
     mov         rcx, rbp
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .partial_stored_8
-    vmovq       [rdx], xmm8                         ; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
+    vmovq       [rdx], xmm9                         ; 8 of its bytes
+    vpsrldq     xmm9, xmm9, 0x08                    ; the bytes after them
     add         rdx, 0x08
 .partial_stored_8:
     mov         rcx, rbp
     and         rcx, 0x04
     cmp         rcx, 0x00
     je          .partial_stored_4
-    vmovd       [rdx], xmm8                         ; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
+    vmovd       [rdx], xmm9                         ; 4 of its bytes
+    vpsrldq     xmm9, xmm9, 0x04                    ; the bytes after them
     add         rdx, 0x04
 .partial_stored_4:
     mov         rcx, rbp
     and         rcx, 0x02
     cmp         rcx, 0x00
     je          .partial_stored_2
-    vpextrw     word [rdx], xmm8, 0x00              ; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
+    vpextrw     word [rdx], xmm9, 0x00              ; 2 of its bytes
+    vpsrldq     xmm9, xmm9, 0x02                    ; the bytes after them
     add         rdx, 0x02
 .partial_stored_2:
     mov         rcx, rbp
     and         rcx, 0x01
     cmp         rcx, 0x00
     je          .partial_stored_1
-    vpextrb     byte [rdx], xmm8, 0x00              ; 1 of its bytes
+    vpextrb     byte [rdx], xmm9, 0x00              ; 1 of its bytes
 .partial_stored_1:
-    cmp         r11, 0x00
-    je          .partial_chosen
-    vmovq       xmm3, rbp
-    vpxor       xmm8, xmm8, xmm8
-    vpshufb     xmm3, xmm3, xmm8                    ; r in every byte
-    vpcmpgtb    xmm3, xmm3, xmm0                    ; ones in bytes 0..r-1
-    vpand       xmm3, xmm1, xmm3                    ; zero-padded
+    cmp         r11, 0x02
+    jb          .partial_chosen
+    vmovq       xmm8, rbp
+    vpxor       xmm9, xmm9, xmm9
+    vpshufb     xmm8, xmm8, xmm9                    ; r in every byte
+    vpcmpgtb    xmm8, xmm8, xmm2                    ; ones in bytes 0..r-1
+    vpand       xmm8, xmm7, xmm8                    ; zero-padded
 .partial_chosen:
     mov         ebp, 0x10
 .hashed:
-    vpshufb     xmm1, xmm3, [rsp + 32]              ; C
-    vpxor       xmm1, xmm1, xmm2                    ; A = X + C
-    vpxor       xmm2, xmm2, xmm2                    ; X counts once
-    vpxor       xmm3, xmm1, [rsi]                   ; T = A + C1
-    vpxor       xmm8, xmm1, [rsi + 288]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       ymm5, ymm5, ymm1                    ; S += it
-    vpxor       ymm6, ymm6, ymm3                    ; LO += it
-    vpxor       ymm7, ymm7, ymm8                    ; HI += it
+    vpshufb     xmm7, xmm8, [rsp + 32]              ; C
+    vpxor       xmm7, xmm7, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm1, xmm1                    ; X counts once
+    vpxor       xmm8, xmm7, [rsi]                   ; T = A + C1
+    vpxor       xmm9, xmm7, [rsi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       ymm4, ymm4, ymm7                    ; S += it
+    vpxor       ymm5, ymm5, ymm8                    ; LO += it
+    vpxor       ymm6, ymm6, ymm9                    ; HI += it
     add         rsi, 0x10                           ; the next powers
     add         r9, 0x10
     add         rbx, 0x10
     sub         rbp, 0x10
-    vperm2i128  ymm13, ymm13, ymm13, 0x81           ; the next block's
+    vpaddd      ymm15, ymm15, ymm0                  ; the next counters
+    vperm2i128  ymm12, ymm12, ymm12, 0x81           ; the next block's
     cmp         rbp, 0x00
     jne         .block
 .after_block:
 .written:
+    cmp         r11, 0x01
+    je          .summed
+    cmp         r11, 0x02
+    je          .summed
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     vmovq       xmm0, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm1, r8
-    vpunpcklqdq xmm0, xmm0, xmm1                    ; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm0, xmm2                    ; the lengths
+    vmovq       xmm2, r8
+    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm0, xmm1                    ; the lengths
     vpxor       xmm1, xmm0, [rsi]                   ; T = A + C1
     vpxor       xmm2, xmm0, [rsi + 288]             ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
-    vpxor       ymm5, ymm5, ymm0                    ; S += it
-    vpxor       ymm6, ymm6, ymm1                    ; LO += it
-    vpxor       ymm7, ymm7, ymm2                    ; HI += it
-    vpxor       ymm0, ymm6, ymm5                    ; LO += S
-    vpxor       ymm1, ymm7, ymm5                    ; HI += S
+    vpxor       ymm4, ymm4, ymm0                    ; S += it
+    vpxor       ymm5, ymm5, ymm1                    ; LO += it
+    vpxor       ymm6, ymm6, ymm2                    ; HI += it
+.summed:
+    vpxor       ymm0, ymm5, ymm4                    ; LO += S
+    vpxor       ymm1, ymm6, ymm4                    ; HI += S
     vpclmulqdq  ymm2, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
     vpshufd     ymm0, ymm0, 0x4e                    ; (LO1, LO0)
     vpxor       ymm0, ymm0, ymm1                    ; + HI
     vpxor       ymm0, ymm2, ymm0                    ; RES = fold(LO) + HI
     vextracti128 xmm1, ymm0, 0x01                   ; upper lanes
     vpxor       xmm0, xmm0, xmm1                    ; add up the lanes
-    vpxor       xmm2, xmm0, xmm4                    ; minus the key terms
-    vpshufb     xmm0, xmm2, [rsp + 32]              ; as in memory
+    vpxor       xmm1, xmm0, xmm3                    ; minus the key terms
+.hashed_all:
+    cmp         r11, 0x01
+    je          .text_done
+    cmp         r11, 0x02
+    je          .text_done
+    vpshufb     xmm0, xmm1, [rsp + 32]              ; as in memory
     vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
     vpxor       xmm0, xmm0, xmm1                    ; the tag
-    cmp         r11, 0x00
-    je          .given
+    cmp         r11, 0x02
+    jb          .given
     vmovdqu     [rax], xmm0                         ; tag
+    mov         eax, 0x00
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x40                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
+    ret
+.text_done:
+    vpshufb     xmm0, xmm15, [rsp + 32]             ; counter block
+    vmovdqu     [r10], xmm0                         ; counter block
+    vpshufb     xmm0, xmm1, [rsp + 32]              ; X, bytes as in memory
+    vmovdqu     [rax], xmm0                         ; X
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x40                           ; frame
@@ -1654,6 +1214,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
 .given:
     cmp         r10, 0x10
     je          .whole
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jb          .four
     vmovq       xmm1, [rax]                         ; bytes 0..7
@@ -1687,6 +1248,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -1713,7 +1275,6 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     vpextrw     word [r13], xmm0, 0x00              ; zeros
@@ -1745,6 +1306,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     ret
 .refused:
     mov         eax, 0x02
+    vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x40                           ; frame
     pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved

@@ -1401,8 +1401,8 @@ gcm128_avx512_k_clmul1_x16_alike_decrypt:
 
 ; int gcm128_avx512_k_clmul1_x16_alike_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 88 bytes; writes xmm0-28, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-28, 16 bytes of stack
+;   stack 88 bytes; writes xmm0-29, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
+;   secrets may remain in xmm0-29, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x16_alike_seal:function (gcm128_avx512_k_clmul1_x16_alike_seal.end - gcm128_avx512_k_clmul1_x16_alike_seal)
 align 32
 gcm128_avx512_k_clmul1_x16_alike_seal:
@@ -2650,16 +2650,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm3, [rdi + 304], 0x01      ; A1·B0
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm25, xmm3, [rdi + 304], 0x01      ; A1·B0
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpxorq      xmm23, xmm23, xmm25                 ; LO += it
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpxorq      xmm23, xmm23, xmm25                 ; LO += it
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
@@ -2667,165 +2667,163 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm26, xmm3, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm26, xmm3, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
     vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
     vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vpshufd     xmm25, xmm23, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vpshufd     xmm25, xmm23, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
     vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpternlogq  xmm26, xmm3, xmm25, 0x96            ; + HI
-    vaesenc     zmm3, zmm24, zmm11                  ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
     vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpternlogq  xmm26, xmm3, xmm25, 0x96            ; + HI
+    vaesenc     zmm3, zmm21, zmm12                  ; AES: round 8
+    vaesenc     zmm21, zmm22, zmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm24, zmm12                 ; AES: round 8
     vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vpclmulqdq  xmm23, xmm23, xmm2, 0x10            ; LO0·Q'
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vpclmulqdq  xmm23, xmm23, xmm2, 0x10            ; LO0·Q'
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
     vaesenclast zmm15, zmm15, zmm14                 ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm15                        ; AES: E_K(J_0), put aside
     vpxorq      zmm15, zmm14, [r9]                  ; AES: k_Nr + text
-    vpxorq      xmm23, xmm23, xmm26                 ; RES = fold(LO) + HI
-    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm15                        ; AES: written
+    vaesenclast zmm24, zmm20, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm24                        ; AES: written
     vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm21, zmm15                 ; AES: last round: the other text
+    vpxorq      xmm20, xmm23, xmm26                 ; RES = fold(LO) + HI
+    vaesenclast zmm15, zmm3, zmm15                  ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm15                   ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm22, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm15                  ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm21, zmm21, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
+    add         rbp, 256
     sub         r11, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jb          .rest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm15, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
+    vpaddd      zmm23, zmm0, zmm18                  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpaddd      zmm25, zmm0, zmm19                  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpaddd      zmm26, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, zmm17                   ; AES: the next counters
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm22, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpshufb     zmm22, zmm22, zmm1                  ; C3·H^2: C
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpshufb     zmm24, zmm24, zmm1                  ; C4·H^1: C
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm22, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm24, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm22, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
+    vpshufb     zmm15, zmm15, zmm1                  ; C2·H^3: C
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm25, zmm24, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpternlogq  zmm28, zmm22, zmm25, 0x96           ; C2·H^3: HI += it
+    vpclmulqdq  zmm27, zmm15, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm25, zmm26, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vmovdqu64   zmm22, [rbp + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vpshufb     zmm22, zmm22, zmm1                  ; C2·H^3: C
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm24, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm15, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vpternlogq  zmm28, zmm3, zmm26, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm21, zmm9                   ; AES: round 5
+    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
+    vpshufb     zmm22, zmm24, zmm1                  ; C1·H^4: C
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpxorq      zmm20, zmm22, zmm20                 ; C1·H^4: A = X + C
+    vaesenc     zmm22, zmm25, zmm9                  ; AES: round 5
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm26, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm24, zmm15, [rdi + 128], 0x01     ; C2·H^3: A1·B0
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm24, zmm24, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm20, [rdi + 448], 0x00     ; C1·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm25, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm29, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vmovdqu64   zmm24, [rbp]                        ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm15, zmm15, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm24, zmm20, [rdi + 448], 0x10     ; C1·H^4: A0·K1
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vpshufb     zmm24, zmm24, zmm1                  ; C1·H^4: C
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vpxorq      zmm23, zmm24, zmm23                 ; C1·H^4: A = X + C
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vpternlogq  zmm28, zmm15, zmm24, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm15, zmm23, zmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm23, zmm20, [rdi + 64], 0x01      ; C1·H^4: A1·B0
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm24, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm23, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpternlogq  zmm27, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
-    vpxorq      zmm24, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenclast zmm3, zmm3, zmm24                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm23, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vpxorq      zmm24, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm22, zmm3, 0x96            ; C1·H^4: HI += it
-    vaesenclast zmm3, zmm15, zmm24                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm23, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vpxorq      zmm15, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm3, zmm27, zmm3                   ; C1·H^4: LO += it
-    vaesenclast zmm15, zmm20, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm15                  ; AES: written
-    vpclmulqdq  zmm15, zmm23, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vpxorq      zmm20, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vpshufd     zmm22, zmm3, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm20                  ; AES: written
-    vpternlogq  zmm28, zmm15, zmm22, 0x96           ; reduce: + HI
-    vpclmulqdq  zmm3, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm23, zmm29, zmm23                 ; C1·H^4: LO += it
+    vaesenc     zmm25, zmm15, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm20, [rdi + 64], 0x11      ; C1·H^4: A1·B1
+    vaesenc     zmm20, zmm22, zmm13                 ; AES: round 9
+    vpxorq      zmm22, zmm14, [r9]                  ; AES: k_Nr + text
+    vpshufd     zmm26, zmm23, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm24, zmm3, zmm22                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm24                        ; AES: written
+    vpternlogq  zmm28, zmm15, zmm26, 0x96           ; reduce: + HI
+    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm15, zmm21, zmm3                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm23, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm15                   ; AES: written
     vpxorq      zmm3, zmm3, zmm28                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm15, zmm3, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm15                   ; reduce: add up the lanes
-    vextracti64x2 xmm15, ymm3, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm23, xmm3, xmm15                  ; reduce: add up the lanes
+    vpxorq      zmm21, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm21, zmm25, zmm21                 ; AES: last round: the other text
+    vextracti64x4 ymm22, zmm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm23, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm22, ymm3, ymm22                  ; reduce: add up the lanes
+    vaesenclast zmm3, zmm20, zmm23                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vextracti64x2 xmm20, ymm22, 0x01                ; reduce: upper lanes
+    vpxorq      xmm20, xmm22, xmm20                 ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -2834,10 +2832,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm3, r12
+    vmovq       xmm17, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm15, r8
-    vpunpcklqdq xmm3, xmm3, xmm15                   ; bits of both lengths, bytes reversed
+    vmovq       xmm22, r8
+    vpunpcklqdq xmm17, xmm17, xmm22                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -2847,76 +2845,75 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm15, [r8]                         ; whole blocks
-    vinserti64x2 zmm15, zmm15, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm15, xmm17, 0x03          ; with them
+    vmovdqu64   ymm22, [r8]                         ; whole blocks
+    vinserti64x2 zmm22, zmm22, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm23, xmm23, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm22, zmm22, xmm23, 0x03          ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm15, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm15, zmm15, xmm17, 0x02          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm22, [r8]                         ; whole blocks
+    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm23, xmm23, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm22, zmm22, xmm23, 0x02          ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm15, [r8]                         ; whole blocks
-    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm17, xmm17, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm15, ymm15, xmm17, 0x01          ; with them
+    vmovdqu64   xmm22, [r8]                         ; whole blocks
+    vmovdqu64   xmm23, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm23, xmm23, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm22, ymm22, xmm23, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm15, [r8]                         ; whole blocks
+    vmovdqu64   xmm22, [r8]                         ; whole blocks
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm15, [r8]                         ; the first bytes
-    vmovq       xmm17, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rdx + 24]            ; in their places
-    vporq       xmm15, xmm15, xmm17                 ; zero-padded
+    vmovq       xmm22, [r8]                         ; the first bytes
+    vmovq       xmm23, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm23, xmm23, [rdx + 24]            ; in their places
+    vporq       xmm22, xmm22, xmm23                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm15, [r8]                         ; the first bytes
-    vmovd       xmm17, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm17, xmm17, [rdx + 20]            ; in their places
-    vporq       xmm15, xmm15, xmm17                 ; zero-padded
+    vmovd       xmm22, [r8]                         ; the first bytes
+    vmovd       xmm23, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm23, xmm23, [rdx + 20]            ; in their places
+    vporq       xmm22, xmm22, xmm23                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm15, r10
+    vmovq       xmm22, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm17, r10
+    vmovq       xmm23, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm17, xmm17, 0x01
-    vporq       xmm15, xmm15, xmm17
+    vpslldq     xmm23, xmm23, 0x01
+    vporq       xmm22, xmm22, xmm23
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm17, r8
+    vmovq       xmm23, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm17, xmm17, 0x02
-    vporq       xmm15, xmm15, xmm17
-    vpandq      xmm15, xmm15, [rdx + 112]           ; zero-padded
+    vpslldq     xmm23, xmm23, 0x02
+    vporq       xmm22, xmm22, xmm23
+    vpandq      xmm22, xmm22, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm15, [r8]                         ; whole blocks
+    vmovdqu64   zmm22, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -2926,160 +2923,153 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     jae         .rest_over_2
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^2: C
+    vpshufb     zmm16, zmm21, zmm1                  ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm1                  ; C4·H^1: C
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpclmulqdq  zmm19, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm16, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpclmulqdq  zmm18, zmm17, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpternlogq  zmm19, zmm4, zmm18, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpternlogq  zmm19, zmm18, zmm4, 0x96            ; C2·H^3: LO += it
     vpclmulqdq  zmm18, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
     vpclmulqdq  zmm4, zmm16, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm17, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm4, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C2·H^3: C
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
     vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm24, zmm1                   ; C1·H^4: C
+    vpxorq      zmm3, zmm3, zmm20                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
-    vpxorq      zmm5, zmm5, zmm23                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpternlogq  zmm18, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vpxorq      zmm4, zmm19, zmm4                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm7, zmm14, zmm15                  ; AES: k_Nr + text
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm11, zmm0, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm6, xmm3                    ; lengths: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm0, xmm5                    ; lengths: LO += it
+    vpxorq      zmm6, zmm14, zmm22                  ; AES: k_Nr + text
+    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
+    vpxorq      xmm0, xmm0, xmm7                    ; lengths: HI += it
+    vaesenclast zmm11, zmm3, zmm6                   ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
     vpxorq      zmm3, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm23, xmm3, xmm4                   ; reduce: add up the lanes
-    vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
+    vpxorq      xmm20, xmm3, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^2: C
+    vpshufb     zmm16, zmm21, zmm1                  ; C3·H^2: C
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpaddd      zmm0, zmm0, zmm18                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm23, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpclmulqdq  zmm20, zmm18, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpclmulqdq  zmm21, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpternlogq  zmm23, zmm18, zmm21, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpternlogq  zmm21, zmm19, zmm20, 0x96           ; C2·H^3: LO += it
-    vpclmulqdq  zmm19, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vpclmulqdq  zmm21, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpclmulqdq  zmm4, zmm16, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm16, zmm19, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm18, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm18, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vpternlogq  zmm19, zmm16, zmm5, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
+    vpternlogq  zmm21, zmm4, zmm18, 0x96            ; C2·H^3: HI += it
+    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm1                    ; C2·H^3: C
-    vpclmulqdq  zmm6, zmm18, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm23, zmm15, zmm6, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm21, zmm6, zmm16, 0x96            ; C1·H^4: LO += it
-    vpclmulqdq  zmm6, zmm18, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm21, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm24, zmm1                   ; C1·H^4: C
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^4: C
-    vpxorq      zmm6, zmm6, zmm23                   ; C1·H^4: A = X + C
+    vpxorq      zmm3, zmm3, zmm20                   ; C1·H^4: A = X + C
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpternlogq  zmm19, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm21, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm6, zmm23, zmm5                   ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm7, zmm21, zmm5                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; reduce: + HI
+    vpternlogq  zmm21, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm6, zmm0, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm0                    ; lengths: LO += it
-    vpxorq      zmm0, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm0, xmm8, xmm0                    ; lengths: HI += it
-    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm14, zmm15                  ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm6, zmm7                   ; AES: last round: the other text
-    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm6, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm23, xmm3, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vpclmulqdq  xmm5, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm3, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm0, xmm8                    ; lengths: HI += it
+    vpclmulqdq  zmm4, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      zmm4, zmm4, zmm21                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm14, zmm22                  ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm7, zmm6                   ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm20, xmm4, xmm6                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
+    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3088,116 +3078,111 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .rest_over_3
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^2: C
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
     vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vmovdqu64   zmm20, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm0, zmm0, zmm19                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm22, zmm16, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm20, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpclmulqdq  zmm23, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpternlogq  zmm25, zmm19, zmm23, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpternlogq  zmm22, zmm19, zmm21, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm23, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm19, zmm16, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm20, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vpclmulqdq  zmm4, zmm21, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpternlogq  zmm23, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm19, zmm16, zmm18, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm1                    ; C2·H^3: C
+    vpshufb     zmm4, zmm15, zmm1                   ; C2·H^3: C
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm17, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpternlogq  zmm22, zmm6, zmm17, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm25, zmm15, zmm18, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
+    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x10      ; C2·H^3: A0·K1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm20, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm23, zmm3, zmm15, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 4
+    vpshufb     zmm5, zmm24, zmm1                   ; C1·H^4: C
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpxorq      zmm5, zmm5, zmm20                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^4: C
-    vaesenc     zmm7, zmm16, zmm9                   ; AES: round 5
-    vpxorq      zmm6, zmm6, zmm23                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpternlogq  zmm25, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpternlogq  zmm23, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpxorq      zmm4, zmm25, zmm4                   ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm22, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpshufd     zmm7, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm23, zmm5, zmm7, 0x96             ; reduce: + HI
     vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm19, zmm6, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm9, zmm0, zmm13                   ; AES: round 9
-    vpxorq      xmm5, xmm6, xmm5                    ; lengths: LO += it
-    vpxorq      zmm0, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
-    vpxorq      xmm0, xmm6, xmm0                    ; lengths: HI += it
-    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm6, zmm19                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm14, zmm15                  ; AES: k_Nr + text
-    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm11, zmm9, zmm8                   ; AES: last round: the other text
-    vextracti64x2 xmm7, ymm6, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm23, xmm6, xmm7                   ; reduce: add up the lanes
-    vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vpclmulqdq  xmm5, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
+    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm17, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm0, xmm9                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm8, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
+    vpxorq      zmm8, zmm14, zmm22                  ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm7, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm20, xmm4, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm0, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
+    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3206,134 +3191,130 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
     vpaddd      zmm18, zmm0, zmm18                  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^2: C
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
     vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
+    vpclmulqdq  zmm26, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm19, zmm0, zmm19                  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; C4·H^1: C
     vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm16, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm16, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm21, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpternlogq  zmm24, zmm16, zmm22, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpternlogq  zmm26, zmm25, zmm16, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm16, zmm18, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm18, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm22, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm16, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm21, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpternlogq  zmm25, zmm19, zmm21, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpternlogq  zmm22, zmm16, zmm18, 0x96           ; C2·H^3: HI += it
+    vpshufb     zmm5, zmm15, zmm1                   ; C2·H^3: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm1                    ; C2·H^3: C
-    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm15, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm21, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vpternlogq  zmm26, zmm15, zmm19, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpternlogq  zmm24, zmm6, zmm18, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 3
-    vpclmulqdq  zmm17, zmm21, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
+    vaesenc     zmm15, zmm18, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm16, zmm5, [rdi + 512], 0x10      ; C2·H^3: A0·K1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vpternlogq  zmm22, zmm17, zmm7, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm25, zmm3, zmm16, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 4
+    vpshufb     zmm4, zmm24, zmm1                   ; C1·H^4: C
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm20                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm1                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 5
-    vpxorq      zmm7, zmm7, zmm23                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm16, zmm5, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm15, zmm4, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpternlogq  zmm26, zmm8, zmm15, 0x96            ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm24, zmm16, zmm9, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
     vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpternlogq  zmm25, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm8, zmm26, zmm5                   ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpxorq      zmm8, zmm24, zmm8                   ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpshufd     zmm7, zmm8, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm25, zmm4, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm9, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm5, xmm17, [rdi + 688], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm17, [rdi + 304], 0x01      ; lengths: A1·B0
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm10, zmm0, zmm13                  ; AES: round 9
-    vpxorq      xmm5, xmm7, xmm5                    ; lengths: LO += it
-    vpxorq      zmm0, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 256], zmm4                   ; AES: written
-    vpxorq      xmm0, xmm7, xmm0                    ; lengths: HI += it
-    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm7, zmm22                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm6                   ; AES: written
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vpxorq      zmm8, zmm14, zmm15                  ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm11, zmm10, zmm8                  ; AES: last round: the other text
-    vpxorq      xmm23, xmm7, xmm9                   ; reduce: add up the lanes
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm0, xmm17, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm17, [rdi + 304], 0x11     ; lengths: A1·B1
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      xmm0, xmm0, xmm10                   ; lengths: HI += it
+    vpxorq      zmm9, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, zmm25                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vpxorq      ymm8, ymm8, ymm10                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm9, zmm14, zmm22                  ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm11, zmm7, zmm9                   ; AES: last round: the other text
+    vpxorq      xmm20, xmm8, xmm10                  ; reduce: add up the lanes
     vpandq      zmm7, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm0, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm23                   ; A = X + C
+    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3347,20 +3328,21 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rdx + 256], ymm11                  ; written
-    vmovdqu64   [rdx + 288], xmm3                   ; written
+    vmovdqu64   [rdx], ymm11                        ; written
+    vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 256], ymm11                  ; written
+    vmovdqu64   [rdx], ymm11                        ; written
     vextracti64x2 xmm3, zmm11, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x02
@@ -3368,53 +3350,54 @@ gcm128_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 256], xmm11                  ; written
+    vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm11, 0x01
     vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 256], xmm11                  ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm11                        ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx + 256], xmm11, 0x00            ; the first bytes
+    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
     vpshufb     xmm3, xmm11, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 248], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx + 256], xmm11                  ; the first bytes
+    vmovd       [rdx], xmm11                        ; the first bytes
     vpshufb     xmm3, xmm11, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 252], xmm3             ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx + 256], xmm11, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
     vpshufb     xmm3, xmm11, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 256], xmm3, 0x00  ; byte n >> 1
+    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
     vpshufb     xmm3, xmm11, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 255], xmm3, 0x00  ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 256], zmm11                  ; written
+    vmovdqu64   [rdx], zmm11                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
@@ -8829,16 +8812,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
     vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm2, [rdi + 304], 0x01      ; A1·B0
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm24, xmm2, [rdi + 304], 0x01      ; A1·B0
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpxorq      xmm22, xmm22, xmm24                 ; LO += it
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vpxorq      xmm22, xmm22, xmm24                 ; LO += it
     vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
@@ -8846,167 +8829,162 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
     vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm25, xmm2, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
+    vpclmulqdq  xmm25, xmm2, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
     vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
     vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
     vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpshufd     xmm24, xmm22, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
+    vpshufd     xmm24, xmm22, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
     vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vpternlogq  xmm25, xmm2, xmm24, 0x96            ; + HI
-    vaesenc     zmm2, zmm23, zmm10                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
     vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpternlogq  xmm25, xmm2, xmm24, 0x96            ; + HI
+    vaesenc     zmm2, zmm20, zmm11                  ; AES: round 8
+    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 8
+    vaesenc     zmm21, zmm23, zmm11                 ; AES: round 8
     vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpclmulqdq  xmm22, xmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
+    vpclmulqdq  xmm22, xmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 9
     vaesenclast zmm14, zmm14, zmm13                 ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm14                        ; AES: E_K(J_0), put aside
     vpxorq      zmm14, zmm13, [r10]                 ; AES: k_Nr + text
-    vpxorq      xmm22, xmm22, xmm25                 ; RES = fold(LO) + HI
-    vaesenclast zmm14, zmm19, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r11], zmm14                        ; AES: written
+    vaesenclast zmm23, zmm19, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r11], zmm23                        ; AES: written
     vpxorq      zmm14, zmm13, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm14, zmm20, zmm14                 ; AES: last round: the other text
+    vpxorq      xmm19, xmm22, xmm25                 ; RES = fold(LO) + HI
+    vaesenclast zmm14, zmm2, zmm14                  ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm14                   ; AES: written
-    vpxorq      zmm14, zmm13, [r10 + 128]           ; AES: k_Nr + text
-    vaesenclast zmm14, zmm21, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm14                  ; AES: written
-    vpxorq      zmm14, zmm13, [r10 + 192]           ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm14                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm13, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm20                  ; AES: written
+    vpxorq      zmm2, zmm13, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
+    add         r11, 256
     sub         r9, 256
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm14, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm1, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
+    vpaddd      zmm22, zmm1, zmm17                  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpaddd      zmm24, zmm1, zmm18                  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm1, zmm15                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, zmm16                   ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vmovdqu64   zmm21, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^2: C
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
-    vmovdqu64   zmm23, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^1: C
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm23, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C2·H^3: LO += it
-    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
+    vpternlogq  zmm27, zmm20, zmm26, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
+    vpshufb     zmm14, zmm14, zmm0                  ; C2·H^3: C
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm24, zmm23, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpternlogq  zmm27, zmm21, zmm24, 0x96           ; C2·H^3: HI += it
+    vpclmulqdq  zmm26, zmm14, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
+    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm24, zmm25, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vmovdqu64   zmm21, [r11 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 5
-    vpshufb     zmm21, zmm21, zmm0                  ; C2·H^3: C
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm24, zmm23, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm14, [rdi + 512], 0x10     ; C2·H^3: A0·K1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vpternlogq  zmm27, zmm2, zmm25, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm20, zmm8                   ; AES: round 5
+    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 5
+    vpshufb     zmm21, zmm23, zmm0                  ; C1·H^4: C
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
+    vpxorq      zmm19, zmm21, zmm19                 ; C1·H^4: A = X + C
+    vaesenc     zmm21, zmm24, zmm8                  ; AES: round 5
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm25, zmm21, [rdi + 512], 0x00     ; C2·H^3: A0·K0
-    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 6
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm23, zmm14, [rdi + 128], 0x01     ; C2·H^3: A1·B0
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm24, zmm19, [rdi + 448], 0x00     ; C1·H^4: A0·K0
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm24, zmm21, [rdi + 512], 0x10     ; C2·H^3: A0·K1
-    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vpternlogq  zmm27, zmm23, zmm24, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm28, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vmovdqu64   zmm23, [r11]                        ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm14, zmm14, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm23, zmm19, [rdi + 448], 0x10     ; C1·H^4: A0·K1
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 8
-    vpshufb     zmm23, zmm23, zmm0                  ; C1·H^4: C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vpxorq      zmm22, zmm23, zmm22                 ; C1·H^4: A = X + C
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 8
+    vpternlogq  zmm27, zmm14, zmm23, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm14, zmm22, zmm11                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm22, zmm19, [rdi + 64], 0x01      ; C1·H^4: A1·B0
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm23, zmm21, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm14, zmm14, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm24, zmm22, [rdi + 448], 0x00     ; C1·H^4: A0·K0
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 9
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 9
-    vpternlogq  zmm26, zmm23, zmm24, 0x96           ; C1·H^4: LO += it
-    vpxorq      zmm23, zmm13, [r10]                 ; AES: k_Nr + text
-    vpclmulqdq  zmm21, zmm21, [rdi + 128], 0x11     ; C2·H^3: A1·B1
-    vaesenclast zmm2, zmm2, zmm23                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm22, [rdi + 448], 0x10      ; C1·H^4: A0·K1
-    vpxorq      zmm23, zmm13, [r10 + 64]            ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm21, zmm2, 0x96            ; C1·H^4: HI += it
-    vaesenclast zmm2, zmm14, zmm23                  ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm22, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vpxorq      zmm14, zmm13, [r10 + 128]           ; AES: k_Nr + text
-    vpxorq      zmm2, zmm26, zmm2                   ; C1·H^4: LO += it
-    vaesenclast zmm14, zmm19, zmm14                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 384], zmm14                  ; AES: written
-    vpclmulqdq  zmm14, zmm22, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vpxorq      zmm19, zmm13, [r10 + 192]           ; AES: k_Nr + text
-    vpshufd     zmm21, zmm2, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 448], zmm19                  ; AES: written
-    vpternlogq  zmm27, zmm14, zmm21, 0x96           ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm22, zmm28, zmm22                 ; C1·H^4: LO += it
+    vaesenc     zmm24, zmm14, zmm12                 ; AES: round 9
+    vpclmulqdq  zmm14, zmm19, [rdi + 64], 0x11      ; C1·H^4: A1·B1
+    vaesenc     zmm19, zmm21, zmm12                 ; AES: round 9
+    vpxorq      zmm21, zmm13, [r10]                 ; AES: k_Nr + text
+    vpshufd     zmm25, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm23, zmm2, zmm21                  ; AES: last round: the other text
+    vmovdqu64   [r11], zmm23                        ; AES: written
+    vpternlogq  zmm27, zmm14, zmm25, 0x96           ; reduce: + HI
+    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm14, zmm20, zmm2                  ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm22, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11 + 64], zmm14                   ; AES: written
     vpxorq      zmm2, zmm2, zmm27                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm14, zmm2, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm14                   ; reduce: add up the lanes
-    vextracti64x2 xmm14, ymm2, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm22, xmm2, xmm14                  ; reduce: add up the lanes
+    vpxorq      zmm20, zmm13, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
+    vextracti64x4 ymm21, zmm2, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r11 + 128], zmm20                  ; AES: written
+    vpxorq      zmm22, zmm13, [r10 + 192]           ; AES: k_Nr + text
+    vpxorq      ymm21, ymm2, ymm21                  ; reduce: add up the lanes
+    vaesenclast zmm2, zmm19, zmm22                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vextracti64x2 xmm19, ymm21, 0x01                ; reduce: upper lanes
+    vpxorq      xmm19, xmm21, xmm19                 ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -9015,10 +8993,10 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm2, rbx
+    vmovq       xmm16, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm14, rbp
-    vpunpcklqdq xmm2, xmm2, xmm14                   ; bits of both lengths, bytes reversed
+    vmovq       xmm21, rbp
+    vpunpcklqdq xmm16, xmm16, xmm21                 ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9032,71 +9010,71 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm14, [rsi]                        ; whole blocks
-    vinserti64x2 zmm14, zmm14, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm14, zmm14, xmm16, 0x03          ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm21, [rsi]                        ; whole blocks
+    vinserti64x2 zmm21, zmm21, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm21, zmm21, xmm22, 0x03          ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm14, [rsi]                        ; whole blocks
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm14, zmm14, xmm16, 0x02          ; with them
+    vmovdqu64   ymm21, [rsi]                        ; whole blocks
+    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm21, zmm21, xmm22, 0x02          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm14, [rsi]                        ; whole blocks
-    vmovdqu64   xmm16, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm16, xmm16, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm14, ymm14, xmm16, 0x01          ; with them
+    vmovdqu64   xmm21, [rsi]                        ; whole blocks
+    vmovdqu64   xmm22, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm22, xmm22, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm14, [rsi]                        ; whole blocks
+    vmovdqu64   xmm21, [rsi]                        ; whole blocks
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm14, [rsi]                        ; the first bytes
-    vmovq       xmm16, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm16, xmm16, [rcx + 24]            ; in their places
-    vporq       xmm14, xmm14, xmm16                 ; zero-padded
+    vmovq       xmm21, [rsi]                        ; the first bytes
+    vmovq       xmm22, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm22, xmm22, [rcx + 24]            ; in their places
+    vporq       xmm21, xmm21, xmm22                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm14, [rsi]                        ; the first bytes
-    vmovd       xmm16, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm16, xmm16, [rcx + 20]            ; in their places
-    vporq       xmm14, xmm14, xmm16                 ; zero-padded
+    vmovd       xmm21, [rsi]                        ; the first bytes
+    vmovd       xmm22, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm22, xmm22, [rcx + 20]            ; in their places
+    vporq       xmm21, xmm21, xmm22                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm14, r8
+    vmovq       xmm21, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm16, r8
+    vmovq       xmm22, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm16, xmm16, 0x01
-    vporq       xmm14, xmm14, xmm16
+    vpslldq     xmm22, xmm22, 0x01
+    vporq       xmm21, xmm21, xmm22
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm16, rsi
+    vmovq       xmm22, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm16, xmm16, 0x02
-    vporq       xmm14, xmm14, xmm16
-    vpandq      xmm14, xmm14, [rcx + 112]           ; zero-padded
+    vpslldq     xmm22, xmm22, 0x02
+    vporq       xmm21, xmm21, xmm22
+    vpandq      xmm21, xmm21, [rcx + 112]           ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm14, [rsi]                        ; whole blocks
+    vmovdqu64   zmm21, [rsi]                        ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9104,417 +9082,402 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     sub         r8, rsi                             ; H^(m+1)
     cmp         r9, 0x81
     jae         .one_rest_over_2
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vmovdqu64   zmm15, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm0                  ; C3·H^2: C
+    vpshufb     zmm15, zmm20, zmm0                  ; C3·H^2: C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vmovdqu64   zmm16, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C4·H^1: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
     vpclmulqdq  zmm18, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm17, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm15, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpclmulqdq  zmm17, zmm16, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpternlogq  zmm18, zmm3, zmm17, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpternlogq  zmm18, zmm17, zmm3, 0x96            ; C2·H^3: LO += it
     vpclmulqdq  zmm17, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
     vpclmulqdq  zmm3, zmm15, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm4, zmm16, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vpternlogq  zmm17, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm3, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^3: C
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm4, zmm16, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
     vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm16, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm17, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm23, zmm0                   ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm19                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vmovdqu64   zmm4, [r11]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vpxorq      zmm4, zmm4, zmm22                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpternlogq  zmm17, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm17, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vpxorq      zmm3, zmm18, zmm3                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      zmm6, zmm13, zmm14                  ; AES: k_Nr + text
-    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm1, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm17, zmm2, zmm4, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
+    vpxorq      zmm5, zmm13, zmm21                  ; AES: k_Nr + text
+    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
+    vpxorq      xmm1, xmm1, xmm6                    ; lengths: HI += it
+    vaesenclast zmm10, zmm2, zmm5                   ; AES: last round: the other text
     vpclmulqdq  zmm2, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vpxorq      zmm2, zmm2, zmm17                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm22, xmm2, xmm3                   ; reduce: add up the lanes
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm22                   ; A = X + C
-    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_rest_written
-.one_rest_over_1:
-    vmovdqu64   zmm15, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm15, zmm15, zmm0                  ; C3·H^2: C
-    vpaddd      zmm1, zmm1, zmm17                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm17, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^1: C
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm20, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpclmulqdq  zmm19, zmm17, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpternlogq  zmm20, zmm18, zmm19, 0x96           ; C2·H^3: LO += it
-    vpclmulqdq  zmm18, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm15, zmm15, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm17, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vpternlogq  zmm18, zmm15, zmm4, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm20, zmm5, zmm15, 0x96            ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vmovdqu64   zmm5, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^4: C
-    vpxorq      zmm5, zmm5, zmm22                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpternlogq  zmm18, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm6, zmm20, zmm4                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm4, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm5, zmm1, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      xmm4, xmm4, xmm1                    ; lengths: LO += it
-    vpxorq      zmm1, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm1, xmm7, xmm1                    ; lengths: HI += it
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpclmulqdq  zmm2, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm18                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm13, zmm14                  ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm2, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm5, zmm6                   ; AES: last round: the other text
-    vpxorq      ymm2, ymm2, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm22, xmm2, xmm5                   ; reduce: add up the lanes
+    vpxorq      xmm19, xmm2, xmm3                   ; reduce: add up the lanes
     vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm22                   ; A = X + C
+    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .one_rest_written
+.one_rest_over_1:
+    vpshufb     zmm15, zmm20, zmm0                  ; C3·H^2: C
+    vpshufb     zmm18, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpaddd      zmm1, zmm1, zmm17                   ; AES: 4 blocks ahead
+    vpclmulqdq  zmm22, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm17, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm20, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpternlogq  zmm22, zmm17, zmm20, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpclmulqdq  zmm20, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm15, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm15, zmm18, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpternlogq  zmm20, zmm3, zmm17, 0x96            ; C2·H^3: HI += it
+    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm22, zmm14, zmm5, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpternlogq  zmm20, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm23, zmm0                   ; C1·H^4: C
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      zmm2, zmm2, zmm19                   ; C1·H^4: A = X + C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpternlogq  zmm20, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm5, zmm22, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm20, zmm2, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm4, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
+    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
+    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm2, zmm13, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm1, xmm7                    ; lengths: HI += it
+    vpclmulqdq  zmm3, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm3, zmm20                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm5, zmm13, zmm21                  ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm6, zmm5                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm3, xmm5                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vmovdqu64   zmm15, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm15, zmm15, zmm0                  ; C3·H^2: C
+    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
     vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vmovdqu64   zmm19, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^1: C
+    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm1, zmm1, zmm18                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm21, zmm15, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm18, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm15, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm19, [rdi + 640], 0x00     ; C4·H^1: A0·K0
+    vpclmulqdq  zmm22, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpternlogq  zmm24, zmm18, zmm22, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpternlogq  zmm21, zmm18, zmm20, 0x96           ; C2·H^3: LO += it
+    vpclmulqdq  zmm22, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm18, zmm15, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm15, zmm15, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm16, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm19, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vpclmulqdq  zmm3, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm18, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vpternlogq  zmm22, zmm3, zmm18, 0x96            ; C2·H^3: HI += it
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm18, zmm15, zmm17, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm15, zmm16, zmm5                  ; AES: round 2
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
+    vpshufb     zmm3, zmm14, zmm0                   ; C2·H^3: C
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm17, zmm3, [rdi + 512], 0x00      ; C2·H^3: A0·K0
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm19, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm21, zmm5, zmm16, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm24, zmm14, zmm17, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
+    vpclmulqdq  zmm14, zmm3, [rdi + 512], 0x10      ; C2·H^3: A0·K1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm19, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
+    vpternlogq  zmm22, zmm2, zmm14, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm4, zmm7                    ; AES: round 4
+    vpshufb     zmm4, zmm23, zmm0                   ; C1·H^4: C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vmovdqu64   zmm5, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^4: C
-    vaesenc     zmm6, zmm15, zmm8                   ; AES: round 5
-    vpxorq      zmm5, zmm5, zmm22                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm18, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpxorq      zmm3, zmm24, zmm3                   ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm6, zmm21, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpshufd     zmm6, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm22, zmm4, zmm6, 0x96             ; reduce: + HI
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm7, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm1, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm5, xmm4                    ; lengths: LO += it
-    vpxorq      zmm1, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      xmm1, xmm5, xmm1                    ; lengths: HI += it
-    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm6, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm5, zmm18                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
-    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm13, zmm14                  ; AES: k_Nr + text
-    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
-    vaesenclast zmm10, zmm8, zmm7                   ; AES: last round: the other text
-    vextracti64x2 xmm6, ymm5, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm22, xmm5, xmm6                   ; reduce: add up the lanes
-    vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
+    vpclmulqdq  xmm4, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
+    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm7, zmm13, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm1, xmm8                    ; lengths: HI += it
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm13, [r10 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm13, zmm21                  ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm6, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm3, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm1, zmm7, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm22                   ; A = X + C
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm16, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm19, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
     vpaddd      zmm17, zmm1, zmm17                  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vmovdqu64   zmm20, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpclmulqdq  zmm25, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm18, zmm1, zmm18                  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; C4·H^1: C
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpaddd      zmm1, zmm1, zmm15                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm23, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm15, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm15, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm20, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpternlogq  zmm23, zmm15, zmm21, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpternlogq  zmm25, zmm24, zmm15, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm15, zmm17, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpxorq      zmm17, zmm18, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm18, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm15, zmm19, [rdi + 192], 0x11     ; C3·H^2: A1·B1
-    vaesenc     zmm16, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm20, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 1
+    vpclmulqdq  zmm20, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vpternlogq  zmm24, zmm18, zmm20, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm21, zmm15, zmm17, 0x96           ; C2·H^3: HI += it
+    vpshufb     zmm4, zmm14, zmm0                   ; C2·H^3: C
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm15, zmm16, zmm5                  ; AES: round 2
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
-    vaesenc     zmm16, zmm18, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm14, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vpternlogq  zmm25, zmm14, zmm18, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm17, zmm4, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm23, zmm5, zmm17, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 3
-    vpclmulqdq  zmm16, zmm20, [rdi + 256], 0x11     ; C4·H^1: A1·B1
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
+    vaesenc     zmm14, zmm17, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm15, zmm4, [rdi + 512], 0x10      ; C2·H^3: A0·K1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpternlogq  zmm21, zmm16, zmm6, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm24, zmm2, zmm15, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm3, zmm7                    ; AES: round 4
+    vpshufb     zmm3, zmm23, zmm0                   ; C1·H^4: C
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm6, zmm14, zmm7                   ; AES: round 4
+    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 5
-    vpxorq      zmm6, zmm6, zmm22                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm15, zmm4, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm14, zmm3, [rdi + 448], 0x00      ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vpternlogq  zmm25, zmm7, zmm14, 0x96            ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpternlogq  zmm23, zmm15, zmm8, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpternlogq  zmm24, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm21, zmm4, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm7, zmm25, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm23, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm24, zmm3, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 8
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm21, zmm6, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  xmm4, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm4, xmm16, [rdi + 688], 0x00      ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm6, xmm16, [rdi + 304], 0x01      ; lengths: A1·B0
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
-    vaesenc     zmm9, zmm1, zmm12                   ; AES: round 9
-    vpxorq      xmm4, xmm6, xmm4                    ; lengths: LO += it
-    vpxorq      zmm1, zmm13, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
-    vpxorq      xmm1, xmm6, xmm1                    ; lengths: HI += it
-    vpxorq      zmm2, zmm13, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
-    vpxorq      zmm6, zmm6, zmm21                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm13, [r10 + 128]            ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 384], zmm5                   ; AES: written
-    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm13, zmm14                  ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm9, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm22, xmm6, xmm8                   ; reduce: add up the lanes
+    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm6, zmm1, zmm12                   ; AES: round 9
+    vpclmulqdq  xmm1, xmm16, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm13, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm16, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      xmm1, xmm1, xmm9                    ; lengths: HI += it
+    vpxorq      zmm8, zmm13, [r10 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, zmm24                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm8, zmm13, [r10 + 128]            ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      zmm8, zmm13, zmm21                  ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm7, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm10, zmm6, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm7, xmm9                   ; reduce: add up the lanes
     vpandq      zmm6, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm5, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm5, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm5, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm2, 0x96              ; C2: HI += it
-    vpshufb     zmm2, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm1, zmm8, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
     vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C3: HI += it
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 192], 0x11        ; C4: A1·B1
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
-    vpshufb     zmm2, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm22                   ; A = X + C
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm19                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
@@ -9523,29 +9486,28 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
     vextracti64x2 xmm2, zmm10, 0x02
-    vmovdqu64   [rcx + 256], ymm10                  ; written
-    vmovdqu64   [rcx + 288], xmm2                   ; written
+    vmovdqu64   [rcx], ymm10                        ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x03
     vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
     vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx + 256], ymm10                  ; written
+    vmovdqu64   [rcx], ymm10                        ; written
     vextracti64x2 xmm2, zmm10, 0x01
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x02
@@ -9553,54 +9515,54 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
     vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx + 256], xmm10                  ; written
+    vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm2, zmm10, 0x01
     vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
     vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
     vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx + 256], xmm10                  ; written
-    jmp         .one_rest_out_done
+    vmovdqu64   [rcx], xmm10                        ; written
+    jmp         short .one_rest_out_done
 .one_rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx + 256], xmm10, 0x00            ; the first bytes
+    vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
     vpshufb     xmm2, xmm10, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax + 248], xmm2, 0x00       ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx + 256], xmm10                  ; the first bytes
+    vmovd       [rcx], xmm10                        ; the first bytes
     vpshufb     xmm2, xmm10, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax + 252], xmm2             ; the last bytes
+    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx + 256], xmm10, 0x00       ; the first bytes
+    vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
     vpshufb     xmm2, xmm10, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi + 256], xmm2, 0x00  ; byte n >> 1
+    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
     vpshufb     xmm2, xmm10, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax + 255], xmm2, 0x00  ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx + 256], zmm10                  ; written
+    vmovdqu64   [rcx], zmm10                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
     vpclmulqdq  zmm2, zmm4, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
@@ -9619,7 +9581,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx], xmm0                         ; tag
     mov         ecx, 0x00
     mov         [rax + 72], rcx                     ; status
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_end
 .one_refused:
     mov         rax, [rsp + 320]

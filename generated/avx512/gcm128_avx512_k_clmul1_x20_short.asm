@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-30, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      128 instructions: clmul 21, load 5, other 60, shuffle 13, store 5, xor 24
@@ -2149,8 +2149,8 @@ gcm128_avx512_k_clmul1_x20_short_decrypt:
 
 ; int gcm128_avx512_k_clmul1_x20_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
-;   stack 88 bytes; writes xmm0-30, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-30, 16 bytes of stack
+;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
+;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x20_short_seal:function (gcm128_avx512_k_clmul1_x20_short_seal.end - gcm128_avx512_k_clmul1_x20_short_seal)
 align 32
 gcm128_avx512_k_clmul1_x20_short_seal:
@@ -5207,231 +5207,226 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
     vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
     vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vmovdqu64   zmm20, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; blocks_8
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm24, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm23, xmm3, [rdi + 816], 0x00      ; A0·K0
+    vpaddd      zmm24, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm4, zmm17                  ; AES: 16 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, zmm18                   ; AES: the next counters
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm27, xmm3, [rdi + 368], 0x01      ; A1·B0
+    vpclmulqdq  xmm26, xmm3, [rdi + 368], 0x01      ; A1·B0
     vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpxorq      xmm24, xmm24, xmm27                 ; LO += it
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vpxorq      xmm23, xmm23, xmm26                 ; LO += it
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
     vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm28, xmm3, [rdi + 816], 0x10      ; A0·K1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm27, xmm3, [rdi + 816], 0x10      ; A0·K1
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
     vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vpshufd     xmm27, xmm24, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vpshufd     xmm26, xmm23, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpternlogq  xmm28, xmm3, xmm27, 0x96            ; + HI
-    vaesenc     zmm3, zmm26, zmm12                  ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vpternlogq  xmm27, xmm3, xmm26, 0x96            ; + HI
+    vaesenc     zmm3, zmm21, zmm13                  ; AES: round 8
+    vaesenc     zmm21, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm24, zmm13                 ; AES: round 8
+    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vpclmulqdq  xmm24, xmm24, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm23, xmm23, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm24, xmm28                 ; RES = fold(LO) + HI
-    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm20                        ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vaesenclast zmm25, zmm3, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm25                   ; AES: written
+    vpxorq      xmm3, xmm23, xmm27                  ; RES = fold(LO) + HI
     vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vaesenclast zmm21, zmm21, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
+    add         rbp, 320
     sub         r11, 320
     cmp         r11, 321
     jb          .rest
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm3, zmm4, zmm19                   ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm24, zmm4, zmm19                  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm28, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm29, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, zmm18                   ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm25, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^3: C
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vmovdqu64   zmm26, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C4·H^2: C
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm28, zmm29, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm25, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm27, zmm25, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm21, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm28, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm30, zmm25, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vmovdqu64   zmm25, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm0                  ; C5·H^1: C
+    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vpternlogq  zmm30, zmm22, zmm28, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm27, zmm8                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^4: C
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm27, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm25, [rdi + 576], 0x00     ; C2·H^4: A0·K0
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm25, [rdi + 576], 0x10     ; C2·H^4: A0·K1
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vmovdqu64   zmm26, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^4: C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm24, zmm11                  ; AES: round 6
+    vaesenc     zmm24, zmm26, zmm11                 ; AES: round 6
+    vpshufb     zmm20, zmm20, zmm0                  ; C1·H^5: C
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpxorq      zmm3, zmm20, zmm3                   ; C1·H^5: A = X + C
+    vaesenc     zmm20, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm21, zmm25, [rdi + 128], 0x01     ; C2·H^4: A1·B0
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm25, zmm25, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm26, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm26, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vpternlogq  zmm31, zmm21, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm21, zmm25, [rdi + 128], 0x11     ; C2·H^4: A1·B1
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vmovdqu64   zmm25, [rbp]                        ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^5: C
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm25, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
+    vaesenc     zmm26, zmm20, zmm14                 ; AES: round 9
+    vpternlogq  zmm30, zmm21, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpxorq      zmm21, zmm25, zmm21                 ; C1·H^5: A = X + C
-    vpxorq      zmm25, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm21, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpxorq      zmm25, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm27, zmm2, 0x96            ; C1·H^5: LO += it
-    vaesenclast zmm2, zmm3, zmm25                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm26, [rdi + 128], 0x11      ; C2·H^4: A1·B1
+    vpclmulqdq  zmm20, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vaesenc     zmm27, zmm22, zmm14                 ; AES: round 9
+    vpxorq      zmm21, zmm15, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm22, zmm31, zmm20                 ; C1·H^5: LO += it
+    vaesenclast zmm20, zmm23, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm20                        ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpxorq      zmm21, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpshufd     zmm23, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm25, zmm26, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm25                   ; AES: written
+    vpternlogq  zmm30, zmm3, zmm23, 0x96            ; reduce: + HI
     vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm21, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm3                   ; AES: written
-    vpternlogq  zmm30, zmm2, zmm25, 0x96            ; C1·H^5: HI += it
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm21, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vmovdqu64   [rbp + 512], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm29, zmm3                   ; C1·H^5: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm21, zmm21, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpshufd     zmm3, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm30, zmm21, zmm3, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm30                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm2, xmm3                   ; reduce: add up the lanes
+    vaesenclast zmm21, zmm2, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm22, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm23, zmm2, zmm30                  ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm22, zmm24, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
+    vextracti64x4 ymm3, zmm23, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm27, zmm2                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm23, ymm3                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vextracti64x2 xmm23, ymm3, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm23                   ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
@@ -5440,10 +5435,10 @@ gcm128_avx512_k_clmul1_x20_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm2, r12
+    vmovq       xmm18, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm3, r8
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
+    vmovq       xmm23, r8
+    vpunpcklqdq xmm18, xmm18, xmm23                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -5453,75 +5448,76 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm18, 0x03            ; with them
+    vmovdqu64   ymm23, [r8]                         ; whole blocks
+    vinserti64x2 zmm23, zmm23, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm23, zmm23, xmm24, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm18, 0x02            ; with them
+    vmovdqu64   ymm23, [r8]                         ; whole blocks
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm23, zmm23, xmm24, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm18, 0x01            ; with them
+    vmovdqu64   xmm23, [r8]                         ; whole blocks
+    vmovdqu64   xmm24, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm24, xmm24, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm23, ymm23, xmm24, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm23, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm18, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm18                   ; zero-padded
+    vmovq       xmm23, [r8]                         ; the first bytes
+    vmovq       xmm24, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm24, xmm24, [rdx + 24]            ; in their places
+    vporq       xmm23, xmm23, xmm24                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm18, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm18, xmm18, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm18                   ; zero-padded
+    vmovd       xmm23, [r8]                         ; the first bytes
+    vmovd       xmm24, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm24, xmm24, [rdx + 20]            ; in their places
+    vporq       xmm23, xmm23, xmm24                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm3, r10
+    vmovq       xmm23, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm18, r10
+    vmovq       xmm24, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm18, xmm18, 0x01
-    vporq       xmm3, xmm3, xmm18
+    vpslldq     xmm24, xmm24, 0x01
+    vporq       xmm23, xmm23, xmm24
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm18, r8
+    vmovq       xmm24, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm18, xmm18, 0x02
-    vporq       xmm3, xmm3, xmm18
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm24, xmm24, 0x02
+    vporq       xmm23, xmm23, xmm24
+    vpandq      xmm23, xmm23, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm23, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -5529,181 +5525,172 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .rest_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm17, zmm22, zmm0                  ; C4·H^2: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm21, zmm17, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm17, [rdi + 704], 0x00      ; C4·H^2: A0·K0
-    vpternlogq  zmm19, zmm18, zmm5, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm18, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  zmm22, zmm19, zmm21, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vpclmulqdq  zmm6, zmm17, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x01      ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm19, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm5, zmm17, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm5, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm19, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm20, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^5: C
-    vpxorq      zmm5, zmm5, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm2, zmm2, zmm3                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm19, zmm6                   ; C1·H^5: LO += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm4, zmm22, zmm4                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm2, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpxorq      zmm6, zmm15, zmm23                  ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenclast zmm13, zmm3, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vpclmulqdq  zmm3, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm21, xmm3, xmm4                   ; reduce: add up the lanes
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpandq      zmm6, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm24, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, zmm19                   ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm19, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm22, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm24, zmm19, zmm22, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm18, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpternlogq  zmm22, zmm19, zmm20, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpclmulqdq  zmm19, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm18, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpternlogq  zmm19, zmm5, zmm17, 0x96            ; C5·H^1: HI += it
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm21, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpternlogq  zmm19, zmm16, zmm5, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm16, zmm18, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vpclmulqdq  zmm17, zmm5, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm16, zmm17, zmm7                  ; AES: round 2
+    vpternlogq  zmm24, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm22, zmm16, zmm17, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm18, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm16, zmm5, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm5, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm19, zmm7, zmm16, 0x96            ; C2·H^4: HI += it
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm8, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm24, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm5, zmm6, zmm11                   ; AES: round 6
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm19, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm10                   ; AES: round 5
+    vpshufb     zmm4, zmm20, zmm0                   ; C1·H^5: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm4, zmm7, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm22, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm6, zmm24, zmm5                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      zmm7, zmm7, zmm19                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x4 ymm3, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm7, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm5, xmm3, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm3                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm15, zmm23                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm13, zmm7, zmm6                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm6                    ; reduce: add up the lanes
+    vpandq      zmm6, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5712,120 +5699,115 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm16, zmm21, zmm0                  ; C3·H^3: C
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^3: C
-    vpaddd      zmm18, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^2: C
-    vpaddd      zmm4, zmm4, zmm20                   ; AES: 8 blocks ahead
-    vpclmulqdq  zmm23, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm21, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm26, zmm16, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm22, zmm16, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm24, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm19, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm22, zmm16, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm19, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vpternlogq  zmm20, zmm5, zmm17, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vmovdqu64   zmm17, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpclmulqdq  zmm5, zmm21, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpternlogq  zmm22, zmm16, zmm5, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm16, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm6, zmm17, zmm0                   ; C5·H^1: C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm19, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpternlogq  zmm26, zmm16, zmm6, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm18, zmm6, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vpternlogq  zmm23, zmm17, zmm18, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm21, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm19, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm17, zmm6, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 3
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm20, zmm7, zmm17, 0x96            ; C2·H^4: HI += it
+    vpshufb     zmm6, zmm25, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm16, zmm6, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm16, zmm6, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vpternlogq  zmm26, zmm7, zmm16, 0x96            ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm16, zmm17, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm20, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm22, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm5, zmm10                   ; AES: round 5
+    vpshufb     zmm5, zmm20, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm3, zmm5, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm26, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm20, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm7, zmm23, zmm7                   ; C1·H^5: LO += it
+    vpxorq      zmm6, zmm26, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
-    vpternlogq  zmm20, zmm6, zmm9, 0x96             ; reduce: + HI
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm22, zmm3, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vaesenclast zmm8, zmm10, zmm9                   ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm7, zmm7, zmm20                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 384], zmm8                   ; AES: written
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm21, xmm7, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm6, zmm22                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm15, zmm23                  ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm13, zmm4, zmm9                   ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5837,141 +5819,136 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     cmp         r11, 257
     jae         .rest_over_4
     vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
     vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^3: C
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm4, zmm20                  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm16, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm23, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpternlogq  zmm24, zmm16, zmm23, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm16, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpxorq      zmm19, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm16, zmm17, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm19, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm21, zmm24, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm22, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpternlogq  zmm23, zmm18, zmm5, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm26, zmm19, zmm24, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 1
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm17, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm6, zmm18, zmm0                   ; C5·H^1: C
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm6, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm24, zmm18, zmm19, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm28, zmm19, zmm6, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm18, zmm6, [rdi + 768], 0x10      ; C5·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpternlogq  zmm23, zmm7, zmm18, 0x96            ; C2·H^4: HI += it
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm26, zmm16, zmm7, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm25, zmm0                   ; C2·H^4: C
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm17, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm17, zmm6, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm17, zmm8, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm24, zmm17, zmm18, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm16, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm23, zmm6, zmm16, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm26, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm10                   ; AES: round 5
+    vpshufb     zmm6, zmm20, zmm0                   ; C1·H^5: C
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpxorq      zmm6, zmm6, zmm21                   ; C1·H^5: A = X + C
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm7, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm9, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm24, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm7, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm9, zmm24, zmm9                   ; C1·H^5: LO += it
+    vpxorq      zmm6, zmm28, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm7, zmm8, zmm13                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm9, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm26, zmm3, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm6, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm10, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
-    vmovdqu64   [rbp + 320], zmm8                   ; AES: written
-    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm11, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
-    vpclmulqdq  zmm9, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm10, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm9, zmm9, zmm23                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vextracti64x4 ymm10, zmm9, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 448], zmm6                   ; AES: written
-    vpxorq      ymm9, ymm9, ymm10                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm9, xmm10                  ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpclmulqdq  xmm9, xmm18, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm10, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm9                    ; lengths: HI += it
+    vaesenclast zmm9, zmm3, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm9                    ; AES: written
+    vpxorq      zmm3, zmm3, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm15, zmm23                  ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm13, zmm4, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm10                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm7, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm7, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm7, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm7, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5980,164 +5957,159 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm24, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
     vpaddd      zmm19, zmm4, zmm19                  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm20, zmm4, zmm20                  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm25, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpaddd      zmm4, zmm4, zmm17                   ; AES: 16 blocks ahead
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm17, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpternlogq  zmm25, zmm24, zmm17, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm19, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm17, zmm24, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpxorq      zmm24, zmm26, zmm5                  ; AES: + k_0
     vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm26, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm23, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpternlogq  zmm24, zmm20, zmm5, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
+    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm19, zmm24, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpshufb     zmm19, zmm19, zmm0                  ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vpclmulqdq  zmm18, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm19, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm25, zmm18, zmm20, 0x96           ; C2·H^4: LO += it
+    vpternlogq  zmm29, zmm21, zmm6, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 2
+    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm19, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm24, zmm7, zmm18, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm27, zmm19, zmm21, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm25, zmm0                   ; C2·H^4: C
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm8, zmm16, zmm0                   ; C2·H^4: C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm16, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm17, zmm19, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpternlogq  zmm25, zmm17, zmm18, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpternlogq  zmm29, zmm19, zmm8, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm19, [rdi + 320], 0x11      ; C5·H^1: A1·B1
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm17, zmm8, [rdi + 576], 0x10      ; C2·H^4: A0·K1
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpternlogq  zmm24, zmm9, zmm17, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm27, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm8, zmm10                   ; AES: round 5
+    vpshufb     zmm8, zmm20, zmm0                   ; C1·H^5: C
+    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 5
+    vpxorq      zmm3, zmm8, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm9, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^5: C
-    vaesenc     zmm10, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpxorq      zmm9, zmm9, zmm21                   ; C1·H^5: A = X + C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm8, [rdi + 128], 0x01      ; C2·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vpternlogq  zmm25, zmm16, zmm11, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  zmm27, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpternlogq  zmm24, zmm8, zmm11, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm8, zmm10, zmm13                  ; AES: round 8
-    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm10, zmm25, zmm10                 ; C1·H^5: LO += it
+    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
+    vpternlogq  zmm27, zmm3, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
-    vpternlogq  zmm24, zmm9, zmm11, 0x96            ; reduce: + HI
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm18, [rdi + 368], 0x01      ; lengths: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpclmulqdq  xmm9, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm18, [rdi + 816], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpclmulqdq  xmm10, xmm18, [rdi + 368], 0x11     ; lengths: A1·B1
     vpxorq      zmm11, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm8                   ; AES: written
-    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm10, zmm24                 ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 448], zmm9                   ; AES: written
-    vpxorq      zmm11, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      ymm10, ymm10, ymm12                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 512], zmm7                   ; AES: written
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm11, ymm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm21, xmm10, xmm11                 ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
+    vaesenclast zmm11, zmm2, zmm11                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm10                   ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm11                   ; AES: written
+    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, zmm27                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm10, zmm15, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm13, zmm4, zmm10                  ; AES: last round: the other text
+    vpxorq      xmm3, xmm3, xmm8                    ; reduce: add up the lanes
+    vpandq      zmm4, zmm13, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm8, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm10, zmm8, [r10 + 512], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm8, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm8, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm10, zmm12, 0x96            ; C2: LO += it
+    vpternlogq  zmm2, zmm11, zmm8, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r10 + 576], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C3: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
     vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm21                   ; A = X + C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -6146,81 +6118,82 @@ gcm128_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm12, 0x02
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vmovdqu64   [rdx + 352], xmm3                   ; written
+    vextracti64x2 xmm3, zmm13, 0x02
+    vmovdqu64   [rdx], ymm13                        ; written
+    vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x03
+    vextracti64x2 xmm4, zmm13, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vextracti64x2 xmm3, zmm12, 0x01
+    vmovdqu64   [rdx], ymm13                        ; written
+    vextracti64x2 xmm3, zmm13, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x02
+    vextracti64x2 xmm4, zmm13, 0x02
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 320], xmm12                  ; written
+    vmovdqu64   [rdx], xmm13                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm12, 0x01
-    vpxorq      xmm3, xmm3, xmm12                   ; what the end differs by
+    vextracti64x2 xmm3, zmm13, 0x01
+    vpxorq      xmm3, xmm3, xmm13                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm4, xmm13, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 320], xmm12                  ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm13                        ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx + 320], xmm12, 0x00            ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 312], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx], xmm13, 0x00                  ; the first bytes
+    vpshufb     xmm3, xmm13, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx + 320], xmm12                  ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 316], xmm3             ; the last bytes
+    vmovd       [rdx], xmm13                        ; the first bytes
+    vpshufb     xmm3, xmm13, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx + 320], xmm12, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm13, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm12, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 320], xmm3, 0x00  ; byte n >> 1
-    vpshufb     xmm3, xmm12, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 319], xmm3, 0x00  ; the last bytes
+    vpshufb     xmm3, xmm13, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm13, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 320], zmm12                  ; written
+    vmovdqu64   [rdx], zmm13                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'

@@ -4538,7 +4538,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      xmm5, xmm17, xmm4                   ; S: LO += it
+    vpxorq      xmm16, xmm17, xmm4                  ; S: LO += it
     vaesenclast zmm4, zmm2, zmm15                   ; AES: E_K(J_0)
     vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
@@ -4617,7 +4617,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
@@ -4626,11 +4626,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     cmp         r11, 0x08
     jae         .alone_out_1_longest
     cmp         r11, 0x04
@@ -4694,7 +4694,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
@@ -4703,11 +4703,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpandq      zmm3, zmm8, [rel gcm128_avx512_k_clmul1_x32_short_first_1]  ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], xmm8                         ; written
     jmp         .alone_reduce
 .alone_from_17:
@@ -4757,7 +4757,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
@@ -4766,11 +4766,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], xmm8                         ; written
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
     vextracti64x2 xmm3, zmm8, 0x01
@@ -4822,7 +4822,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
@@ -4831,11 +4831,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], ymm8                         ; written
     vextracti64x2 xmm3, zmm8, 0x01
     lea         rcx, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
@@ -4891,7 +4891,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rsi - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rsi - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
@@ -4900,11 +4900,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rsi + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rsi], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rsi + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     vextracti64x2 xmm3, zmm8, 0x02
     vmovdqu64   [rbp], ymm8                         ; written
     vmovdqu64   [rbp + 32], xmm3                    ; written
@@ -4952,7 +4952,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vpxorq      xmm16, xmm18, xmm5                  ; S: LO += it
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
@@ -4960,12 +4960,12 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
     vpshufb     zmm4, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdx], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C1: HI += it
     vmovdqu64   [rbp], zmm3                         ; written
     jmp         .alone_reduce
 .alone_more:
@@ -5064,33 +5064,33 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  xmm6, xmm3, [r10 - 16], 0x01        ; S: A1·B0
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm20, xmm6                   ; S: LO += it
+    vpxorq      xmm16, xmm20, xmm6                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vmovdqu64   [rbp], zmm5                         ; AES: written
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
+    vaesenclast zmm11, zmm4, zmm3                   ; AES: last round: the other text
     vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_written
 .alone_over_2:
@@ -5145,44 +5145,44 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  xmm7, xmm3, [r10 - 16], 0x01        ; S: A1·B0
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm21, xmm7                   ; S: LO += it
+    vpxorq      xmm16, xmm21, xmm7                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
     vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm3                    ; AES: written
     vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm6                   ; AES: last round: the other text
+    vaesenclast zmm11, zmm4, zmm6                   ; AES: last round: the other text
     vpxorq      xmm2, xmm18, xmm2                   ; S: HI += it
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm7, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C3: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpshufb     zmm3, zmm5, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_3:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
@@ -5250,16 +5250,16 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  xmm8, xmm3, [r10 - 16], 0x01        ; S: A1·B0
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm22, xmm8                   ; S: LO += it
+    vpxorq      xmm16, xmm22, xmm8                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
     vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
@@ -5267,38 +5267,38 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      zmm9, zmm15, zmm17                  ; AES: k_Nr + text
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
     vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
-    vaesenclast zmm15, zmm4, zmm9                   ; AES: last round: the other text
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
+    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm6, zmm0                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
+    vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
     vpshufb     zmm4, zmm7, zmm0                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C3: LO += it
     vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C4: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
+    vpshufb     zmm3, zmm5, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_4:
     vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
@@ -5374,17 +5374,17 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm9, xmm3, [r10 - 16], 0x01        ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm23, xmm9                   ; S: LO += it
+    vpxorq      xmm16, xmm23, xmm9                  ; S: LO += it
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm5                         ; AES: written
     vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
@@ -5397,43 +5397,43 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   [rbp + 192], zmm7                   ; AES: written
     vpxorq      xmm2, xmm19, xmm2                   ; S: HI += it
     vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm8                   ; AES: last round: the other text
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm6, zmm6, zmm0                    ; C
     vpclmulqdq  zmm8, zmm6, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm6, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm9, zmm6, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
     vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C2: HI += it
+    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
     vpclmulqdq  zmm8, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm9, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C3: LO += it
     vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm0                    ; C
     vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm7, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C4: LO += it
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
     vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C5: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C
+    vpshufb     zmm3, zmm5, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm5, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_written
 .alone_over_5:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -5443,551 +5443,551 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     jae         .alone_over_6
     vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: the next counters
+    vpclmulqdq  xmm21, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x00      ; S: A0·K0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  xmm23, xmm21, xmm22, 0x96           ; S: LO += it
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 2
-    vpternlogq  xmm24, xmm23, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm19, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm21, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
+    vaesenc     zmm16, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpternlogq  xmm20, xmm9, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpclmulqdq  xmm20, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm10, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm21, zmm16, zmm13                 ; AES: round 8
+    vpxorq      xmm16, xmm23, xmm20                 ; S: LO += it
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm11, zmm5, zmm14                  ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm5, xmm24, xmm10                  ; S: LO += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm10, zmm11, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm10                        ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
-    vpxorq      zmm7, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
-    vpxorq      xmm2, xmm20, xmm2                   ; S: HI += it
-    vpxorq      zmm9, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm9                   ; AES: last round: the other text
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm9, zmm6, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm11, zmm6, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm9, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm11, zmm6, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm11, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm9, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm10, zmm0                   ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .alone_written
-.alone_over_6:
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm24, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm3, [r10 + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
-    vpternlogq  xmm25, xmm24, xmm20, 0x96           ; S: LO += it
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  xmm21, xmm9, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
-    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  xmm11, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      xmm5, xmm25, xmm11                  ; S: LO += it
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm11, zmm12, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm11                        ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenc     zmm20, zmm21, zmm14                 ; AES: round 9
     vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm9                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
-    vpxorq      xmm2, xmm21, xmm3                   ; S: HI += it
-    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      zmm20, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
+    vpshufb     zmm20, zmm18, zmm0                  ; C
+    vmovdqu64   [rbp + 64], zmm18                   ; AES: written
+    vpclmulqdq  zmm18, zmm20, [r10 + 704], 0x00     ; C2: A0·K0
+    vpxorq      zmm21, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
+    vpclmulqdq  zmm21, zmm20, [r10 + 64], 0x01      ; C2: A1·B0
+    vmovdqu64   [rbp + 128], zmm19                  ; AES: written
+    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpternlogq  zmm16, zmm18, zmm21, 0x96           ; C2: LO += it
+    vpshufb     zmm18, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm21, zmm20, [r10 + 704], 0x10     ; C2: A0·K1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, [r10 + 64], 0x11      ; C2: A1·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
+    vpternlogq  zmm2, zmm21, zmm20, 0x96            ; C2: HI += it
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpshufb     zmm6, zmm19, zmm0                   ; C
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm8, zmm18, zmm10                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm3, [r10], 0x01             ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm6                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
+    vpxorq      zmm7, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm11, zmm4, zmm7                   ; AES: last round: the other text
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C1: HI += it
+    vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm12, zmm4, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm13, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm13, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm12, zmm4, 0x96             ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm12, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm4, zmm9, zmm0                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
-    vpshufb     zmm4, zmm10, zmm0                   ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C7: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm11, zmm0                   ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C4: HI += it
+    jmp         .alone_written
+.alone_over_6:
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
+    vaesenc     zmm16, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vpclmulqdq  xmm21, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm22, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vpxorq      xmm16, xmm24, xmm21                 ; S: LO += it
+    vaesenc     zmm21, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm2, zmm14                  ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm21, zmm14                  ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenclast zmm21, zmm22, zmm15                 ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm21                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm21, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm18                        ; AES: written
+    vpxorq      zmm21, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
+    vpshufb     zmm21, zmm19, zmm0                  ; C
+    vpclmulqdq  zmm22, zmm21, [r10 + 704], 0x00     ; C2: A0·K0
+    vpclmulqdq  zmm23, zmm21, [r10 + 64], 0x01      ; C2: A1·B0
+    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C2: LO += it
+    vmovdqu64   [rbp + 64], zmm19                   ; AES: written
+    vpxorq      zmm19, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm22, zmm21, [r10 + 704], 0x10     ; C2: A0·K1
+    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm19, zmm21, [r10 + 64], 0x11      ; C2: A1·B1
+    vpxorq      zmm21, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm21                 ; AES: last round: the other text
+    vpternlogq  zmm2, zmm22, zmm19, 0x96            ; C2: HI += it
+    vmovdqu64   [rbp + 192], zmm20                  ; AES: written
+    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm22, zmm3, [r10 + 768], 0x00      ; C3: A0·K0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C3: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
+    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm3, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpternlogq  zmm2, zmm21, zmm3, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm6, zmm20, zmm0                   ; C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm6, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C4: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm6, [r10 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C4: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpshufb     zmm6, zmm18, zmm0                   ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [r10], 0x01             ; C1: A1·B0
+    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rbp + 320], zmm5                   ; AES: written
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [r10], 0x11             ; C1: A1·B1
+    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: HI += it
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm5, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C6: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r10 + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C7: LO += it
+    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C5: HI += it
     jmp         .alone_written
 .alone_over_7:
     vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
     vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm23, xmm3, [r10 + 624], 0x00      ; S: A0·K0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm3, [r10 + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
-    vpternlogq  xmm26, xmm25, xmm20, 0x96           ; S: LO += it
-    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpternlogq  xmm24, xmm22, xmm23, 0x96           ; S: LO += it
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vpclmulqdq  xmm22, xmm3, [r10 + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm3, [r10 + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
+    vaesenc     zmm16, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  xmm22, xmm9, xmm10, 0x96            ; S: HI += it
-    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
-    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm11, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vpclmulqdq  xmm21, xmm3, [r10 - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  xmm12, xmm3, [r10 - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm16, zmm13                 ; AES: round 8
+    vpxorq      xmm16, xmm24, xmm21                 ; S: LO += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm13, zmm5, zmm14                  ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      xmm5, xmm26, xmm12                  ; S: LO += it
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vaesenc     zmm21, zmm22, zmm14                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [r10 - 16], 0x11        ; S: A1·B1
     vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm13, zmm2                  ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm12                        ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm3, [r10 - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
-    vpxorq      zmm9, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
-    vpxorq      zmm10, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vpxorq      xmm2, xmm22, xmm2                   ; S: HI += it
-    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm10                  ; AES: written
-    vpxorq      zmm11, zmm15, zmm17                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm11                  ; AES: last round: the other text
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm11, zmm6, [r10 + 704], 0x00      ; C2: A0·K0
-    vpclmulqdq  zmm13, zmm6, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm14, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm11, zmm14, 0x96            ; C2: LO += it
-    vpternlogq  zmm2, zmm13, zmm6, 0x96             ; C2: HI += it
-    vpshufb     zmm6, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm11, zmm6, [r10 + 768], 0x10      ; C3: A0·K1
-    vpclmulqdq  zmm13, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm13, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm11, zmm6, 0x96             ; C3: HI += it
+    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
+    vmovdqu64   [rbp], zmm18                        ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm11, zmm3, [r10 + 192], 0x01      ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm11, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm10, zmm0                   ; C
+    vpxorq      zmm19, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm19                  ; AES: written
+    vpclmulqdq  zmm21, zmm3, [r10 + 704], 0x00      ; C2: A0·K0
+    vpxorq      zmm22, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm22                 ; AES: last round: the other text
+    vpclmulqdq  zmm22, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
+    vmovdqu64   [rbp + 192], zmm20                  ; AES: written
+    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
+    vpternlogq  zmm16, zmm21, zmm22, 0x96           ; C2: LO += it
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm24, zmm3, [r10 + 704], 0x10      ; C2: A0·K1
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpternlogq  zmm2, zmm24, zmm3, 0x96             ; C2: HI += it
+    vpxorq      zmm3, zmm22, zmm5                   ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpshufb     zmm5, zmm19, zmm0                   ; C
+    vaesenc     zmm19, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm5, [r10 + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm5, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpternlogq  zmm16, zmm22, zmm19, 0x96           ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm19, zmm5, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpternlogq  zmm2, zmm19, zmm5, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm10                   ; AES: round 5
+    vpshufb     zmm6, zmm20, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm6, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C4: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm6, [r10 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C4: HI += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpshufb     zmm6, zmm18, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm6, [r10], 0x01             ; C1: A1·B0
+    vmovdqu64   [rbp + 256], zmm5                   ; AES: written
+    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C1: LO += it
+    vmovdqu64   [rbp + 320], zmm7                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm6, [r10 + 640], 0x10       ; C1: A0·K1
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm3                   ; AES: written
+    vpclmulqdq  zmm6, zmm6, [r10], 0x11             ; C1: A1·B1
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C1: HI += it
+    vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm7, zmm9, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm6, zmm3, [r10 + 1024], 0x00      ; C7: A0·K0
     vpclmulqdq  zmm7, zmm3, [r10 + 1024], 0x10      ; C7: A0·K1
     vpclmulqdq  zmm8, zmm3, [r10 + 384], 0x01       ; C7: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C7: LO += it
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C7: HI += it
     vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 1088], 0x00      ; C8: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 1088], 0x10      ; C8: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x01       ; C8: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C8: LO += it
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C8: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C8: HI += it
-    vpshufb     zmm3, zmm12, zmm0                   ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C5: HI += it
 .alone_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .alone_out_longest
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .alone_out_under_49
-    vextracti64x2 xmm3, zmm15, 0x02
-    vmovdqu64   [rdx], ymm15                        ; written
+    vextracti64x2 xmm3, zmm11, 0x02
+    vmovdqu64   [rdx], ymm11                        ; written
     vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm15, 0x03
+    vextracti64x2 xmm4, zmm11, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
@@ -5997,10 +5997,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .alone_out_under_49:
     cmp         rcx, 0x21
     jb          .alone_out_under_33
-    vmovdqu64   [rdx], ymm15                        ; written
-    vextracti64x2 xmm3, zmm15, 0x01
+    vmovdqu64   [rdx], ymm11                        ; written
+    vextracti64x2 xmm3, zmm11, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm15, 0x02
+    vextracti64x2 xmm4, zmm11, 0x02
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
@@ -6011,12 +6011,12 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .alone_out_under_17
-    vmovdqu64   [rdx], xmm15                        ; written
+    vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm15, 0x01
-    vpxorq      xmm3, xmm3, xmm15                   ; what the end differs by
+    vextracti64x2 xmm3, zmm11, 0x01
+    vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm15, [rsi + rcx + 160]      ; in front
+    vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
@@ -6024,18 +6024,18 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .alone_out_under_17:
     vmovdqu64   xmm3, [rdx - 16]                    ; the block before
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpxorq      xmm4, xmm15, xmm3                   ; what the end differs by
+    vpxorq      xmm4, xmm11, xmm3                   ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx]             ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 176]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
     vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .alone_out_done
 .alone_out_longest:
-    vmovdqu64   [rdx], zmm15                        ; written
+    vmovdqu64   [rdx], zmm11                        ; written
 .alone_out_done:
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
@@ -6049,347 +6049,340 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .groups:
     vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm3, [rdi + 1200], 0x00     ; A0·K0
-    vpaddd      zmm24, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, zmm18                  ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm3, [rdi + 560], 0x01      ; A1·B0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpxorq      xmm23, xmm23, xmm28                 ; LO += it
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm29, xmm3, [rdi + 1200], 0x10     ; A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; A1·B1
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
-    vpshufd     xmm28, xmm23, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
-    vaesenc     zmm3, zmm26, zmm12                  ; AES: round 7
-    vaesenc     zmm26, zmm27, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vpclmulqdq  xmm23, xmm23, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 9
-    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm19, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm19, xmm23, xmm29                 ; RES = fold(LO) + HI
-    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm26, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm2                   ; AES: written
-    add         r9, 512                             ; next group
-    sub         r11, 512
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 513
-    jb          .rest
-.group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpaddd      zmm21, zmm4, zmm16                  ; AES: 12 blocks ahead
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm18                  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpclmulqdq  xmm22, xmm3, [rdi + 1200], 0x00     ; A0·K0
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm26, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpshufb     zmm26, zmm26, zmm0                  ; C3·H^6: C
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^5: C
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm26, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm27, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm31, zmm26, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vpclmulqdq  xmm23, xmm3, [rdi + 560], 0x01      ; A1·B0
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm27, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C5·H^4: HI += it
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vmovdqu64   zmm26, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^4: C
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm26, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vmovdqu64   zmm27, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpshufb     zmm27, zmm27, zmm0                  ; C6·H^3: C
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vpxorq      xmm22, xmm22, xmm23                 ; LO += it
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
-    vmovdqu64   zmm26, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vmovdqu64   zmm27, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm27, xmm3, [rdi + 1200], 0x10     ; A0·K1
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm0                  ; C8·H^1: C
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vmovdqu64   zmm26, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
-    vpxorq      zmm28, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm29, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vaesenclast zmm2, zmm2, zmm28                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm26, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vpxorq      zmm28, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
-    vpternlogq  zmm30, zmm29, zmm2, 0x96            ; C1·H^8: LO += it
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpclmulqdq  zmm2, zmm27, [rdi + 512], 0x11      ; C8·H^1: A1·B1
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [rdi + 560], 0x11       ; A1·B1
+    vmovdqu64   [rbp], zmm18                        ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm19                   ; AES: written
     vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vmovdqu64   [rbp + 640], zmm3                   ; AES: written
+    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm20                  ; AES: written
     vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
-    vaesenclast zmm2, zmm21, zmm3                   ; AES: last round: the other text
-    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vmovdqu64   [rbp + 704], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^8: C
+    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
+    vpshufd     xmm23, xmm22, 0x4e                  ; (LO1, LO0)
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpaddd      zmm26, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpternlogq  xmm27, xmm2, xmm23, 0x96            ; + HI
+    vaesenc     zmm2, zmm25, zmm6                   ; AES: round 1
+    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm22, xmm22, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpxorq      xmm25, xmm22, xmm27                 ; RES = fold(LO) + HI
+    vaesenc     zmm22, zmm23, zmm13                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm23, zmm24, zmm14                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpxorq      zmm24, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm24, zmm21, zmm24                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
+    vpxorq      zmm21, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm23, zmm23, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm23                  ; AES: written
+    vpxorq      zmm21, zmm15, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm21, zmm2, zmm21                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm21                  ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
     vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 768], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm3, zmm19                   ; C1·H^8: A = X + C
-    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm19, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 832], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vpxorq      zmm20, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm19, zmm3, 0x96            ; C1·H^8: LO += it
-    vmovdqu64   [rbp + 896], zmm20                  ; AES: written
-    vpclmulqdq  zmm3, zmm26, [rdi + 128], 0x11      ; C2·H^7: A1·B1
-    vpxorq      zmm19, zmm15, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm25, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vmovdqu64   [rbp + 960], zmm19                  ; AES: written
-    vpternlogq  zmm31, zmm3, zmm20, 0x96            ; C1·H^8: HI += it
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm3, zmm30, zmm3                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm19, zmm3, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm31, zmm2, zmm19, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm2, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm2, xmm3                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 448], zmm2                   ; AES: written
+    add         r9, 512                             ; next group
+    add         rbp, 512
+    sub         r11, 512
+    cmp         r11, 513
+    jb          .rest
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+.group:
+    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^6: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm20, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm28, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm20, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
+    vpclmulqdq  zmm30, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^4: LO += it
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm20, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm29, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vpternlogq  zmm30, zmm20, zmm29, 0x96           ; C5·H^4: HI += it
+    vaesenc     zmm20, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 2
+    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm29, zmm24, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm28, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
+    vpternlogq  zmm30, zmm3, zmm28, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm22, zmm11                  ; AES: round 6
+    vaesenc     zmm22, zmm26, zmm11                 ; AES: round 6
+    vpshufb     zmm23, zmm23, zmm0                  ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm26, zmm27, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm27, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm28, zmm23, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm24, zmm24, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm27, zmm23, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C7·H^2: HI += it
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenc     zmm24, zmm26, zmm14                 ; AES: round 9
+    vpshufb     zmm21, zmm21, zmm0                  ; C7·H^2: C
+    vpxorq      zmm26, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm26, zmm3, zmm26                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm23, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vmovdqu64   [rbp], zmm26                        ; AES: written
+    vpxorq      zmm27, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm28, zmm21, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenclast zmm22, zmm22, zmm27                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
+    vpternlogq  zmm31, zmm3, zmm28, 0x96            ; C8·H^1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
+    vpclmulqdq  zmm23, zmm23, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vmovdqu64   [rbp + 128], zmm20                  ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm27, zmm21, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpternlogq  zmm30, zmm23, zmm27, 0x96           ; C8·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm23, zmm21, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpshufb     zmm24, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm29, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C2·H^7: LO += it
+    vpshufb     zmm23, zmm29, zmm0                  ; AES: counter block
+    vpaddd      zmm28, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm21, zmm21, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: the next counters
+    vpclmulqdq  zmm29, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C2·H^7: HI += it
+    vpxorq      zmm21, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpshufb     zmm27, zmm19, zmm0                  ; C2·H^7: C
+    vmovdqa64   zmm19, zmm22                        ; AES
+    vpxorq      zmm22, zmm28, zmm5                  ; AES: + k_0
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm29, zmm27, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm27, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpternlogq  zmm30, zmm2, zmm28, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm22, zmm8                   ; AES: round 3
+    vaesenc     zmm22, zmm24, zmm9                  ; AES: round 4
+    vpshufb     zmm24, zmm18, zmm0                  ; C1·H^8: C
+    vmovdqa64   zmm18, zmm26                        ; AES
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpxorq      zmm24, zmm24, zmm25                 ; C1·H^8: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm25, zmm27, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x00     ; C1·H^8: A0·K0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vpternlogq  zmm31, zmm25, zmm26, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm27, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x10     ; C1·H^8: A0·K1
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm25, zmm24, [rdi + 64], 0x01      ; C1·H^8: A1·B0
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
+    vpxorq      zmm25, zmm31, zmm25                 ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm24, zmm24, [rdi + 64], 0x11      ; C1·H^8: A1·B1
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm26, zmm23, zmm14                 ; AES: round 9
+    vpshufd     zmm23, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm27, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vpternlogq  zmm30, zmm24, zmm23, 0x96           ; reduce: + HI
+    vaesenclast zmm24, zmm22, zmm27                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm24                  ; AES: written
+    vpclmulqdq  zmm22, zmm25, zmm1, 0x10            ; reduce: LO0·Q'
+    vpxorq      zmm23, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm23, zmm21, zmm23                 ; AES: last round: the other text
+    vpxorq      zmm22, zmm22, zmm30                 ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 320], zmm23                  ; AES: written
+    vpxorq      zmm21, zmm15, [r9 + 384]            ; AES: k_Nr + text
+    vextracti64x4 ymm25, zmm22, 0x01                ; reduce: upper lanes
+    vaesenclast zmm21, zmm26, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm21                  ; AES: written
+    vpxorq      ymm22, ymm22, ymm25                 ; reduce: add up the lanes
+    vpxorq      zmm25, zmm15, [r9 + 448]            ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
+    vextracti64x2 xmm25, ymm22, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 448], zmm2                   ; AES: written
+    vpxorq      xmm25, xmm22, xmm25                 ; reduce: add up the lanes
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         r11, 512
@@ -6398,10 +6391,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm2, r12
+    vmovq       xmm17, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm3, r8
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
+    vmovq       xmm22, r8
+    vpunpcklqdq xmm17, xmm17, xmm22                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -6411,80 +6404,75 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x03            ; with them
+    vmovdqu64   ymm22, [r8]                         ; whole blocks
+    vinserti64x2 zmm22, zmm22, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm22, zmm22, xmm26, 0x03          ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x02            ; with them
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm22, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm22, zmm22, xmm26, 0x02          ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm20, 0x01            ; with them
+    vmovdqu64   xmm22, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm22, ymm22, xmm26, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm22, [r8]                         ; whole blocks
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm20, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovq       xmm22, [r8]                         ; the first bytes
+    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
+    vporq       xmm22, xmm22, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm20, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovd       xmm22, [r8]                         ; the first bytes
+    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
+    vporq       xmm22, xmm22, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm3, r10
+    vmovq       xmm22, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm20, r10
+    vmovq       xmm26, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm3, xmm3, xmm20
+    vpslldq     xmm26, xmm26, 0x01
+    vporq       xmm22, xmm22, xmm26
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm20, r8
+    vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm3, xmm3, xmm20
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm26, xmm26, 0x02
+    vporq       xmm22, xmm22, xmm26
+    vpandq      xmm22, xmm22, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm22, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -6492,1537 +6480,1480 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 257
     jae         .rest_over_4
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
-    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^5: C
-    vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpclmulqdq  zmm20, zmm17, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpternlogq  zmm21, zmm18, zmm20, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm27, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpternlogq  zmm27, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm20, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm18, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^6: A1·B1
-    vpclmulqdq  zmm16, zmm17, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpternlogq  zmm18, zmm5, zmm16, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
+    vpclmulqdq  zmm16, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpternlogq  zmm20, zmm5, zmm16, 0x96            ; C5·H^4: HI += it
+    vpshufb     zmm5, zmm24, zmm0                   ; C5·H^4: C
+    vpclmulqdq  zmm16, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vpclmulqdq  zmm16, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vpternlogq  zmm21, zmm6, zmm16, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  zmm16, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm21, zmm7, zmm16, 0x96            ; C7·H^2: LO += it
+    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x00       ; C5·H^4: A0·K0
+    vpternlogq  zmm27, zmm16, zmm6, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
+    vpternlogq  zmm20, zmm3, zmm6, 0x96             ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 2
+    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
     vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C2·H^7: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
-    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm7, zmm21, zmm5                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; reduce: + HI
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm3, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm3, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vpandq      zmm4, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vextracti64x2 xmm6, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm3, xmm6                   ; reduce: add up the lanes
-    vpshufb     zmm3, zmm4, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm6, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpternlogq  zmm20, zmm5, zmm6, 0x96             ; C7·H^2: HI += it
+    vpshufb     zmm5, zmm21, zmm0                   ; C7·H^2: C
+    vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm20, zmm4, zmm6, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm4, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpternlogq  zmm27, zmm4, zmm6, 0x96             ; C2·H^7: LO += it
+    vpclmulqdq  zmm4, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C2·H^7: HI += it
+    vpshufb     zmm4, zmm19, zmm0                   ; C2·H^7: C
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm4, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm20, zmm2, zmm5, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm13                   ; AES: round 8
+    vpshufb     zmm3, zmm18, zmm0                   ; C1·H^8: C
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm5, zmm15, zmm22                  ; AES: k_Nr + text
+    vpxorq      zmm4, zmm27, zmm4                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm20, zmm3, zmm6, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vaesenclast zmm9, zmm2, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      xmm16, xmm3, xmm2                   ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpandq      zmm4, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpxorq      xmm25, xmm1, xmm3                   ; reduce: add up the lanes
+    vpshufb     zmm0, zmm4, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^5: C
+    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm28, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm26, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^4: LO += it
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C5·H^4: LO += it
-    vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm20, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpternlogq  zmm21, zmm16, zmm20, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpternlogq  zmm27, zmm16, zmm26, 0x96           ; C5·H^4: HI += it
+    vpshufb     zmm16, zmm24, zmm0                  ; C5·H^4: C
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm20, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vpternlogq  zmm22, zmm17, zmm20, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm24, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm5, zmm24, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm18, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vpclmulqdq  zmm17, zmm5, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vpternlogq  zmm21, zmm6, zmm17, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
-    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C6·H^3: C
+    vpclmulqdq  zmm5, zmm16, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm27, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
+    vpshufb     zmm3, zmm23, zmm0                   ; C6·H^3: C
+    vaesenc     zmm5, zmm20, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm20, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  zmm17, zmm16, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vpternlogq  zmm22, zmm7, zmm17, 0x96            ; C7·H^2: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm16, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
+    vpternlogq  zmm28, zmm6, zmm20, 0x96            ; C7·H^2: LO += it
+    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm3, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C7·H^2: HI += it
+    vpshufb     zmm6, zmm21, zmm0                   ; C7·H^2: C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm16, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm7, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm6, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm7, zmm6, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm16, [rdi + 384], 0x11      ; C6·H^3: A1·B1
-    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C8·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
+    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm9, zmm7, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C2·H^7: LO += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm8, zmm7, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C2·H^7: LO += it
+    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C2·H^7: HI += it
+    vpshufb     zmm5, zmm19, zmm0                   ; C2·H^7: C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm5, zmm8, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm7, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: HI += it
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
+    vpternlogq  zmm27, zmm2, zmm6, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^8: C
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm7, zmm19                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
     vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^8: HI += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm21, zmm5, zmm8, 0x96             ; C1·H^8: HI += it
-    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm5, zmm28, zmm5                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm6, zmm15, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm7, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpclmulqdq  xmm6, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpxorq      xmm16, xmm2, xmm6                   ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
+    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm6                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm25, xmm1, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm3, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    jmp         .rest_written
+.rest_over_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0xc1
+    jae         .rest_over_3
+    vpshufb     zmm16, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm29, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm27, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm28, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm16, zmm27, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm16, zmm26, zmm5                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm26, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm24, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm29, zmm26, zmm5, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm16, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpternlogq  zmm28, zmm3, zmm16, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 1
+    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm20, zmm4, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vpclmulqdq  zmm16, zmm4, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpternlogq  zmm28, zmm7, zmm16, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm21, zmm0                   ; C7·H^2: C
+    vpclmulqdq  zmm16, zmm4, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm7, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm29, zmm16, zmm8, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm7, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm28, zmm4, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
+    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm7, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C2·H^7: LO += it
+    vpclmulqdq  zmm6, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C2·H^7: HI += it
+    vpshufb     zmm6, zmm19, zmm0                   ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm3, zmm18, zmm0                   ; C1·H^8: C
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpclmulqdq  xmm4, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      xmm16, xmm2, xmm4                   ; lengths: LO += it
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm4, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm4, xmm2                    ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm15, zmm22                  ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm6, zmm1, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm9, zmm7, zmm4                    ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm6                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm25, xmm1, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm4, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm6, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm3, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    jmp         .rest_written
+.rest_over_3:
+    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^6: C
+    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^5: C
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm31, zmm20, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm20, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm29, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
+    vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm28, zmm20, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
+    vpclmulqdq  zmm16, zmm20, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm20, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm16, zmm20, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm16, zmm27, zmm5                  ; AES: + k_0
+    vpshufb     zmm20, zmm24, zmm0                  ; C5·H^4: C
+    vpxorq      zmm24, zmm29, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm20, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm31, zmm27, zmm5, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm3, zmm26, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 1
+    vpshufb     zmm4, zmm23, zmm0                   ; C6·H^3: C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm20, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm23, zmm4, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpternlogq  zmm31, zmm6, zmm23, 0x96            ; C7·H^2: LO += it
+    vaesenc     zmm6, zmm24, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm20, zmm20, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpternlogq  zmm28, zmm20, zmm7, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
+    vpshufb     zmm16, zmm21, zmm0                  ; C7·H^2: C
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm4, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm21, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpternlogq  zmm31, zmm20, zmm21, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm4, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpshufb     zmm2, zmm2, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm4, zmm16, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm31, zmm4, zmm8, 0x96             ; C2·H^7: LO += it
+    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm8, 0x96             ; C2·H^7: HI += it
+    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 6
+    vpshufb     zmm7, zmm19, zmm0                   ; C2·H^7: C
+    vpclmulqdq  zmm8, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^8: C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm2, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      zmm7, zmm31, zmm7                   ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm9, zmm22, zmm5                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm7, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
-    vpclmulqdq  xmm7, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vpclmulqdq  xmm7, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm21                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
+    vpshufd     zmm9, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm28, zmm2, zmm9, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vmovdqu64   [rbp], zmm5                         ; AES: written
+    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm16, xmm2, xmm8                   ; lengths: LO += it
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm15, zmm22                  ; AES: k_Nr + text
+    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm9, zmm3, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm25, xmm1, xmm3                   ; reduce: add up the lanes
+    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm8, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C2: LO += it
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .rest_written
-.rest_over_2:
-    cmp         r11, 0xc1
-    jae         .rest_over_3
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^5: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm23, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpclmulqdq  zmm21, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm22, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm22, zmm16, zmm21, 0x96           ; C5·H^4: HI += it
-    vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpshufb     zmm5, zmm16, zmm0                   ; C5·H^4: C
-    vpclmulqdq  zmm16, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vpternlogq  zmm23, zmm16, zmm21, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm18, zmm18, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
-    vpternlogq  zmm22, zmm18, zmm6, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 2
-    vmovdqu64   zmm17, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm0                  ; C6·H^3: C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm5, [rdi + 320], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm20, zmm17, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm23, zmm18, zmm20, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm17, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
-    vpclmulqdq  zmm7, zmm17, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm7, zmm17, [rdi + 384], 0x11      ; C6·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
-    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm16, zmm7, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm23, zmm9, zmm16, 0x96            ; C2·H^7: LO += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm9, zmm7, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
-    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
-    vpclmulqdq  zmm7, zmm7, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm7, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm10, zmm7, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm10, zmm23, zmm5                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpshufd     zmm7, zmm10, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; reduce: + HI
-    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm7, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm8, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 576], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm8, zmm10, zmm1, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      zmm8, zmm8, zmm22                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      ymm3, ymm8, ymm9                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm3, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    jmp         .rest_written
-.rest_over_3:
-    vmovdqu64   zmm17, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C3·H^6: C
-    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^5: C
-    vpclmulqdq  zmm25, zmm17, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm23, zmm17, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
-    vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C5·H^4: LO += it
-    vpclmulqdq  zmm23, zmm17, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm16, zmm17, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm17, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm18, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm23, zmm16, zmm18, 0x96           ; C5·H^4: HI += it
-    vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm18, zmm22, zmm5                  ; AES: + k_0
-    vpshufb     zmm16, zmm16, zmm0                  ; C5·H^4: C
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpternlogq  zmm25, zmm5, zmm22, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm16, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm23, zmm5, zmm21, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm5, zmm17, zmm7                   ; AES: round 2
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm16, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm25, zmm20, zmm21, 0x96           ; C7·H^2: LO += it
-    vpclmulqdq  zmm7, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpternlogq  zmm23, zmm7, zmm16, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpternlogq  zmm25, zmm8, zmm18, 0x96            ; C8·H^1: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
-    vaesenc     zmm8, zmm17, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm17, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm25, zmm9, zmm17, 0x96            ; C2·H^7: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
-    vpclmulqdq  zmm10, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^7: C
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
-    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm9, zmm25, zmm9                   ; C1·H^8: LO += it
-    vpxorq      zmm10, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm10, zmm5, zmm10                  ; AES: last round: the other text
-    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm10                  ; AES: written
-    vpternlogq  zmm23, zmm6, zmm5, 0x96             ; reduce: + HI
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm11, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenclast zmm8, zmm8, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm6, xmm11                   ; lengths: LO += it
-    vmovdqu64   [rbp + 576], zmm8                   ; AES: written
-    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm11, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vaesenclast zmm6, zmm7, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 640], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm7, zmm23                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm7, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm10, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm3, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm5, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_4:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 385
     jae         .rest_over_6
     cmp         r11, 321
     jae         .rest_over_5
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^6: C
-    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^5: C
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm26, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm25, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm4, zmm4, zmm17                   ; AES: 16 blocks ahead
-    vpclmulqdq  zmm24, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm17, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm18, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpternlogq  zmm24, zmm17, zmm20, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm17, zmm23, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vpshufb     zmm0, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm29, zmm1, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm1, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm26, zmm28, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm28, zmm1, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm1, zmm1, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpternlogq  zmm28, zmm1, zmm27, 0x96            ; C5·H^4: HI += it
+    vpxorq      zmm1, zmm16, zmm5                   ; AES: + k_0
+    vpshufb     zmm16, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm20, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
-    vpternlogq  zmm26, zmm5, zmm23, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm17, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpternlogq  zmm29, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm16, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm3, zmm5, 0x96             ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm26, zmm6                   ; AES: round 1
+    vpshufb     zmm5, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm24, zmm17, zmm22, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vaesenc     zmm18, zmm21, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm20, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm22, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpternlogq  zmm26, zmm21, zmm22, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm23, zmm5, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpternlogq  zmm29, zmm6, zmm23, 0x96            ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm20, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm20, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpternlogq  zmm24, zmm7, zmm20, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm7, zmm5, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C7·H^2: HI += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
+    vpshufb     zmm6, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm16, zmm5, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm6, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm20, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpternlogq  zmm26, zmm8, zmm20, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm6, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm24, zmm6, zmm16, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm6, zmm17, zmm10                  ; AES: round 5
-    vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vpshufb     zmm9, zmm9, zmm0                    ; C8·H^1: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm17, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm18, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpternlogq  zmm26, zmm17, zmm18, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm5, zmm6, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm2, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpternlogq  zmm29, zmm5, zmm8, 0x96             ; C2·H^7: LO += it
+    vaesenc     zmm5, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vpternlogq  zmm24, zmm7, zmm10, 0x96            ; C2·H^7: HI += it
+    vpclmulqdq  zmm7, zmm2, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C2·H^7: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpshufb     zmm6, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x00       ; C2·H^7: A0·K0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm7, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x10       ; C2·H^7: A0·K1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm7, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm10, zmm16, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^8: C
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^7: A1·B1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm26, zmm11, zmm12, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  zmm11, zmm9, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
-    vpternlogq  zmm24, zmm7, zmm11, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm7, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm7, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^8: LO += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm8, zmm26, zmm5                   ; C1·H^8: LO += it
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm6, zmm6, zmm5                    ; AES: last round: the other text
-    vpshufd     zmm5, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
-    vpternlogq  zmm24, zmm9, zmm5, 0x96             ; reduce: + HI
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vaesenclast zmm10, zmm10, zmm5                  ; AES: last round: the other text
-    vpclmulqdq  xmm5, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
-    vmovdqu64   [rbp + 576], zmm10                  ; AES: written
-    vpxorq      xmm5, xmm9, xmm5                    ; lengths: LO += it
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm11, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 640], zmm9                   ; AES: written
-    vpxorq      xmm2, xmm11, xmm2                   ; lengths: HI += it
-    vpxorq      zmm11, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm24                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
-    vextracti64x4 ymm11, zmm8, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vpxorq      ymm8, ymm8, ymm11                   ; reduce: add up the lanes
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm8, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm10, zmm0                   ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
-    vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm2, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; reduce: + HI
+    vmovdqu64   [rbp], zmm0                         ; AES: written
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm16, xmm2, xmm8                   ; lengths: LO += it
+    vmovdqu64   [rbp + 64], zmm1                    ; AES: written
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm17, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm5, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm5, zmm28                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
+    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm9, zmm4, zmm7                    ; AES: last round: the other text
+    vpxorq      xmm25, xmm5, xmm8                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm1, [r10 + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm1, [r10 + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm1, [r10 + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm16, zmm3, zmm7, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm1, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm1, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm5, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C5: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm25                   ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_5:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^5: C
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm4, zmm4, zmm18                   ; AES: 20 blocks ahead
-    vpclmulqdq  zmm25, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpternlogq  zmm25, zmm18, zmm21, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm18, zmm24, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm21, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm28, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpshufb     zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: the next counters
+    vpternlogq  zmm29, zmm0, zmm26, 0x96            ; C5·H^4: HI += it
+    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm26, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vpshufb     zmm21, zmm21, zmm0                  ; C5·H^4: C
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm23, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm21, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpternlogq  zmm27, zmm5, zmm24, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm18, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
+    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
+    vpshufb     zmm3, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm21, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpternlogq  zmm25, zmm18, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm22, zmm21, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm23, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm24, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm23, zmm24, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm21, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm21, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpternlogq  zmm25, zmm7, zmm21, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vmovdqu64   zmm7, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vpternlogq  zmm29, zmm0, zmm23, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm0, zmm20, zmm7                   ; AES: round 2
+    vpshufb     zmm20, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vpclmulqdq  zmm21, zmm3, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm20, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm21, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm8, zmm21, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpternlogq  zmm25, zmm6, zmm16, 0x96            ; C8·H^1: HI += it
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm21, zmm20, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpternlogq  zmm29, zmm3, zmm21, 0x96            ; C8·H^1: HI += it
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
+    vaesenc     zmm3, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm20, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm16, zmm21, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm16, zmm20, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm20, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm29, zmm16, zmm20, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpshufb     zmm16, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  zmm19, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm19, zmm20, 0x96           ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm19, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm19, 0x96            ; C1·H^8: HI += it
+    vpshufb     zmm2, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm18, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm19, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm28, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
+    vpclmulqdq  zmm16, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpternlogq  zmm29, zmm16, zmm18, 0x96           ; C1·H^8: HI += it
+    vpclmulqdq  zmm16, zmm2, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpxorq      zmm18, zmm28, zmm16                 ; C1·H^8: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm16, zmm18, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpternlogq  zmm29, zmm2, zmm16, 0x96            ; reduce: + HI
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpxorq      zmm16, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  xmm19, xmm17, [rdi + 560], 0x01     ; lengths: A1·B0
+    vaesenclast zmm1, zmm1, zmm16                   ; AES: last round: the other text
+    vpxorq      xmm16, xmm2, xmm19                  ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpxorq      zmm19, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm17                   ; lengths: HI += it
+    vpclmulqdq  zmm17, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
+    vpxorq      zmm17, zmm17, zmm29                 ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vextracti64x4 ymm18, zmm17, 0x01                ; reduce: upper lanes
+    vpxorq      ymm17, ymm17, ymm18                 ; reduce: add up the lanes
+    vpxorq      zmm18, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vextracti64x2 xmm19, ymm17, 0x01                ; reduce: upper lanes
+    vaesenclast zmm0, zmm0, zmm18                   ; AES: last round: the other text
+    vpxorq      xmm25, xmm17, xmm19                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm0                   ; AES: written
+    vpshufb     zmm17, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpaddd      zmm18, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm19, zmm3, [r10 + 704], 0x00      ; C2: A0·K0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm20, zmm3, [r10 + 64], 0x01       ; C2: A1·B0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpternlogq  zmm16, zmm19, zmm20, 0x96           ; C2: LO += it
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm3, [r10 + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vpternlogq  zmm2, zmm17, zmm3, 0x96             ; C2: HI += it
+    vaesenc     zmm3, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 3
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm0, [r10 + 768], 0x00       ; C3: A0·K0
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm6, zmm18, zmm10                  ; AES: round 5
-    vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm16, zmm20, zmm10                 ; AES: round 5
-    vpshufb     zmm9, zmm9, zmm0                    ; C8·H^1: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm18, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vpternlogq  zmm27, zmm18, zmm20, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm0, [r10 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm25, zmm7, zmm10, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 6
-    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^7: C
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm0, [r10 + 768], 0x10       ; C3: A0·K1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm8, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vpternlogq  zmm27, zmm11, zmm17, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm0, zmm0, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm25, zmm9, zmm11, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm11, zmm16, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^8: C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm8, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm16, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; C3: HI += it
+    vaesenc     zmm0, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpternlogq  zmm27, zmm12, zmm16, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
-    vpclmulqdq  zmm5, zmm9, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm25, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm8, zmm10, zmm14                  ; AES: round 9
-    vpclmulqdq  zmm5, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm10, zmm27, zmm5                  ; C1·H^8: LO += it
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm6, zmm6, zmm5                    ; AES: last round: the other text
-    vpshufd     zmm5, zmm10, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
-    vpxorq      zmm13, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm25, zmm9, zmm5, 0x96             ; reduce: + HI
-    vaesenclast zmm9, zmm11, zmm13                  ; AES: last round: the other text
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vmovdqu64   [rbp + 576], zmm9                   ; AES: written
-    vpclmulqdq  xmm11, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpxorq      zmm13, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
-    vaesenclast zmm11, zmm12, zmm13                 ; AES: last round: the other text
-    vpclmulqdq  xmm12, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vmovdqu64   [rbp + 640], zmm11                  ; AES: written
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm13, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm2, xmm12, xmm2                   ; lengths: HI += it
-    vaesenclast zmm7, zmm7, zmm13                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
-    vpclmulqdq  zmm10, zmm10, zmm1, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm12, zmm15, [r9 + 256]            ; AES: k_Nr + text
-    vpxorq      zmm10, zmm10, zmm25                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm8, zmm8, zmm12                   ; AES: last round: the other text
-    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
-    vmovdqu64   [rbp + 768], zmm8                   ; AES: written
-    vpxorq      ymm10, ymm10, ymm12                 ; reduce: add up the lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm12, ymm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm10, xmm12                 ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm9, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm9, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
-    vpshufb     zmm4, zmm11, zmm0                   ; C
-    vpclmulqdq  zmm9, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 768], 0x10      ; C3: A0·K1
-    vpclmulqdq  zmm11, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 192], 0x01      ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C4: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm1, [r10], 0x01             ; C1: A1·B0
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm4                   ; AES: written
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rbp + 256], zmm0                   ; AES: written
+    vpxorq      zmm6, zmm15, zmm22                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
+    vaesenclast zmm9, zmm3, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm5, zmm0, 0x96              ; C5: HI += it
+    vpshufb     zmm0, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm1, zmm0, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C6: HI += it
+    vpshufb     zmm0, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm1, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C4: HI += it
     jmp         .rest_written
 .rest_over_6:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 449
     jae         .rest_over_7
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^5: C
-    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm18, zmm4, zmm18                  ; AES: 20 blocks ahead
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpternlogq  zmm26, zmm21, zmm25, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm21, zmm24, zmm5                  ; AES: + k_0
+    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm26, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm28, zmm20, zmm26, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpshufb     zmm26, zmm26, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpternlogq  zmm29, zmm0, zmm27, 0x96            ; C5·H^4: HI += it
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm27, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
+    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
     vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm20, zmm24, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpternlogq  zmm27, zmm25, zmm20, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
+    vpxorq      zmm3, zmm26, zmm5                   ; AES: + k_0
+    vpshufb     zmm23, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm24, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpternlogq  zmm26, zmm21, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm26, zmm23, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm24, zmm23, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpternlogq  zmm29, zmm0, zmm24, 0x96            ; C7·H^2: HI += it
+    vpshufb     zmm0, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm23, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm0, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C8·H^1: LO += it
+    vpclmulqdq  zmm21, zmm23, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm0, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vpternlogq  zmm29, zmm21, zmm23, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpternlogq  zmm26, zmm7, zmm22, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
+    vpclmulqdq  zmm21, zmm0, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm0, zmm0, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpternlogq  zmm29, zmm0, zmm21, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm3, zmm9                    ; AES: round 4
+    vpshufb     zmm3, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  zmm19, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm3, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
+    vpternlogq  zmm28, zmm19, zmm21, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm20, zmm3, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm29, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpshufb     zmm2, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm18, zmm3, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm20, zmm2, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm18, zmm20, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm18, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpternlogq  zmm29, zmm3, zmm18, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm3, zmm19, zmm12                  ; AES: round 7
+    vpclmulqdq  zmm18, zmm2, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpxorq      zmm18, zmm28, zmm18                 ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpshufd     zmm19, zmm18, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm20, zmm16, zmm13                 ; AES: round 8
+    vpternlogq  zmm29, zmm2, zmm19, 0x96            ; reduce: + HI
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpclmulqdq  xmm16, xmm17, [rdi + 560], 0x01     ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpxorq      xmm16, xmm2, xmm16                  ; lengths: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm19, zmm20, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm17                   ; lengths: HI += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm17, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpxorq      zmm17, zmm17, zmm29                 ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm18, zmm15, [r9]                  ; AES: k_Nr + text
+    vextracti64x4 ymm20, zmm17, 0x01                ; reduce: upper lanes
+    vpxorq      ymm17, ymm17, ymm20                 ; reduce: add up the lanes
+    vaesenclast zmm1, zmm1, zmm18                   ; AES: last round: the other text
+    vextracti64x2 xmm18, ymm17, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      xmm25, xmm17, xmm18                 ; reduce: add up the lanes
+    vpxorq      zmm17, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
+    vpshufb     zmm18, zmm17, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vmovdqu64   [rbp + 64], zmm17                   ; AES: written
+    vpxorq      zmm17, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm19, zmm18, [r10 + 704], 0x00     ; C2: A0·K0
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm17, zmm18, [r10 + 64], 0x01      ; C2: A1·B0
+    vpxorq      zmm20, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm19, zmm17, 0x96           ; C2: LO += it
+    vaesenclast zmm0, zmm0, zmm20                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm0                   ; AES: written
+    vpclmulqdq  zmm17, zmm18, [r10 + 704], 0x10     ; C2: A0·K1
+    vpshufb     zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm18, zmm18, [r10 + 64], 0x11      ; C2: A1·B1
+    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpternlogq  zmm2, zmm17, zmm18, 0x96            ; C2: HI += it
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpxorq      zmm17, zmm19, zmm5                  ; AES: + k_0
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpxorq      zmm18, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm3, [r10 + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm3, [r10 + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  zmm16, zmm5, zmm19, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm17, zmm7                   ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm17, zmm3, [r10 + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm8, zmm22, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpternlogq  zmm26, zmm6, zmm20, 0x96            ; C8·H^1: HI += it
+    vpternlogq  zmm2, zmm17, zmm3, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
+    vpclmulqdq  zmm7, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C4: LO += it
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm26, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vmovdqu64   zmm10, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm16, zmm17, zmm11                 ; AES: round 6
-    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^7: C
-    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm18, zmm10, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm27, zmm11, zmm18, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm16, zmm10, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
-    vpternlogq  zmm26, zmm6, zmm16, 0x96            ; C1·H^8: HI += it
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm16, zmm17, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm17, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpternlogq  zmm2, zmm6, zmm0, 0x96              ; C4: HI += it
+    vaesenc     zmm0, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 8
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm27, zmm12, zmm17, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm26, zmm10, zmm12, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm10, zmm11, zmm14                 ; AES: round 9
-    vaesenc     zmm11, zmm16, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm6, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
-    vpxorq      zmm13, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm13, zmm5, zmm13                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm13                  ; AES: written
-    vpshufd     zmm5, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm14, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm26, zmm6, zmm5, 0x96             ; reduce: + HI
-    vaesenclast zmm6, zmm9, zmm14                   ; AES: last round: the other text
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vmovdqu64   [rbp + 576], zmm6                   ; AES: written
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm14, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm5, xmm14                   ; lengths: LO += it
-    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
-    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm14, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm14                   ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
-    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm12, zmm12, zmm1, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 768], zmm9                   ; AES: written
-    vpxorq      zmm10, zmm12, zmm26                 ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm12, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vextracti64x4 ymm14, zmm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
-    vpxorq      ymm10, ymm10, ymm14                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 832], zmm11                  ; AES: written
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm12, ymm10, 0x01                ; reduce: upper lanes
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm10, xmm12                 ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
-    vpshufb     zmm4, zmm11, zmm0                   ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C7: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm13, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm6, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm1, [r10], 0x01             ; C1: A1·B0
+    vmovdqu64   [rbp + 256], zmm0                   ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
+    vpxorq      zmm6, zmm15, zmm22                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
+    vaesenclast zmm9, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm1, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm4, zmm3, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm4, zmm1, [r10 + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm5, zmm1, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C7: LO += it
+    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C7: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm1, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C5: HI += it
     jmp         .rest_written
 .rest_over_7:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^5: C
-    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm4, zmm18                  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm21, zmm26, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm21, zmm23, zmm5                  ; AES: + k_0
+    vpshufb     zmm0, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C3·H^6: C
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C4·H^5: C
+    vpaddd      zmm16, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm0, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpshufb     zmm16, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm20, zmm0, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x00      ; C4·H^5: A0·K0
+    vpshufb     zmm26, zmm26, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpternlogq  zmm28, zmm20, zmm27, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm29, zmm0, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm0, zmm0, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vpshufb     zmm20, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm27, zmm3, [rdi + 896], 0x10      ; C4·H^5: A0·K1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpternlogq  zmm29, zmm0, zmm27, 0x96            ; C5·H^4: HI += it
+    vpshufb     zmm0, zmm24, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C5·H^4: C
+    vpxorq      zmm1, zmm1, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm24, zmm3, [rdi + 256], 0x01      ; C4·H^5: A1·B0
     vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm23, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^4: C
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm24, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm27, zmm0, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm0, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 1
+    vpternlogq  zmm29, zmm3, zmm24, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm16, zmm6                   ; AES: round 1
+    vpshufb     zmm16, zmm23, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C6·H^3: C
+    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm0, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm16, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vpternlogq  zmm28, zmm24, zmm26, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm24, zmm16, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpternlogq  zmm29, zmm0, zmm24, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm0, zmm20, zmm7                   ; AES: round 2
+    vpshufb     zmm20, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C7·H^2: C
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm21, zmm16, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm24, zmm20, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm16, zmm16, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm20, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpternlogq  zmm29, zmm16, zmm23, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C8·H^1: C
+    vaesenc     zmm16, zmm21, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm21, zmm20, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm23, zmm2, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpternlogq  zmm28, zmm21, zmm23, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm20, zmm20, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm2, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
+    vpternlogq  zmm29, zmm20, zmm21, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpshufb     zmm19, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C2·H^7: C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm2, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm21, zmm19, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vpternlogq  zmm28, zmm20, zmm21, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm19, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C1·H^8: C
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm18, zmm19, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm20, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm28, zmm18, zmm20, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm19, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm19, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpternlogq  zmm29, zmm18, zmm19, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm18, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpxorq      zmm18, zmm28, zmm18                 ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenc     zmm19, zmm16, zmm14                 ; AES: round 9
+    vpshufd     zmm16, zmm18, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpternlogq  zmm29, zmm3, zmm16, 0x96            ; reduce: + HI
+    vpxorq      zmm3, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm16, xmm17, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm17, [rdi + 560], 0x01      ; lengths: A1·B0
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      xmm16, xmm16, xmm3                  ; lengths: LO += it
+    vpclmulqdq  xmm3, xmm17, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm20, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  xmm17, xmm17, [rdi + 560], 0x11     ; lengths: A1·B1
+    vaesenclast zmm20, zmm2, zmm20                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm3, xmm17                   ; lengths: HI += it
+    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
+    vpclmulqdq  zmm3, zmm18, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm17, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm29                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
+    vextracti64x4 ymm18, zmm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm17                  ; AES: written
+    vpxorq      ymm3, ymm3, ymm18                   ; reduce: add up the lanes
+    vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm19, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm25, xmm3, xmm18                  ; reduce: add up the lanes
+    vaesenclast zmm0, zmm0, zmm19                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm0                   ; AES: written
+    vpshufb     zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm18, zmm20, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm20, zmm18, [r10 + 704], 0x00     ; C2: A0·K0
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm23, zmm18, [r10 + 64], 0x01      ; C2: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; AES: counter block
+    vpternlogq  zmm16, zmm20, zmm23, 0x96           ; C2: LO += it
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm18, [r10 + 704], 0x10     ; C2: A0·K1
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm20, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vpternlogq  zmm27, zmm26, zmm20, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm24, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C6·H^3: HI += it
+    vpclmulqdq  zmm5, zmm18, [r10 + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpternlogq  zmm2, zmm20, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm6, zmm17, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm6, [r10 + 768], 0x00      ; C3: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm22, zmm25, zmm7                  ; AES: round 2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm23, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpternlogq  zmm28, zmm7, zmm23, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vpclmulqdq  zmm7, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm6, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpternlogq  zmm16, zmm18, zmm7, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, [r10 + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm23, zmm8, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpternlogq  zmm28, zmm6, zmm20, 0x96            ; C8·H^1: HI += it
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C3: HI += it
+    vaesenc     zmm6, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm21, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm0, [r10 + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
-    vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
-    vpshufb     zmm16, zmm16, zmm0                  ; C2·H^7: C
-    vaesenc     zmm18, zmm22, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm8, zmm0, [r10 + 192], 0x01       ; C4: A1·B0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C4: LO += it
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm20, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm27, zmm11, zmm20, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vaesenc     zmm11, zmm17, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vpternlogq  zmm28, zmm6, zmm17, 0x96            ; C1·H^8: HI += it
+    vpclmulqdq  zmm7, zmm0, [r10 + 832], 0x10       ; C4: A0·K1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm0, zmm0, [r10 + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vaesenc     zmm17, zmm18, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm27, zmm12, zmm18, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm2, zmm7, zmm0, 0x96              ; C4: HI += it
+    vaesenc     zmm0, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vaesenc     zmm4, zmm6, zmm14                   ; AES: round 9
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm6, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vaesenc     zmm13, zmm17, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
-    vpxorq      zmm14, zmm15, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm14, zmm5, zmm14                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm14                  ; AES: written
-    vpshufd     zmm5, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm16, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm6, zmm5, 0x96             ; reduce: + HI
-    vaesenclast zmm6, zmm9, zmm16                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 576], zmm6                   ; AES: written
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
-    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm16, zmm15, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm16                 ; AES: last round: the other text
-    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
-    vmovdqu64   [rbp + 768], zmm10                  ; AES: written
-    vpclmulqdq  zmm9, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm12, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
-    vpxorq      zmm9, zmm9, zmm28                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 832], zmm11                  ; AES: written
-    vextracti64x4 ymm12, zmm9, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm16, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm13, zmm13, zmm16                 ; AES: last round: the other text
-    vpxorq      ymm9, ymm9, ymm12                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 896], zmm13                  ; AES: written
-    vextracti64x2 xmm12, ymm9, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm15, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm9, xmm12                  ; reduce: add up the lanes
-    vpandq      zmm3, zmm15, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm4, zmm10, zmm0                   ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
-    vpshufb     zmm4, zmm11, zmm0                   ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
-    vpshufb     zmm4, zmm13, zmm0                   ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 1088], 0x00      ; C8: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 1088], 0x10      ; C8: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x01       ; C8: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C8: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C8: HI += it
-    vpshufb     zmm3, zmm14, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      zmm1, zmm1, zmm25                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm1, [r10], 0x01             ; C1: A1·B0
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm6, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rbp + 384], zmm5                   ; AES: written
+    vpxorq      zmm7, zmm15, zmm22                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, [r10], 0x11             ; C1: A1·B1
+    vaesenclast zmm9, zmm0, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C1: HI += it
+    vpandq      zmm0, zmm9, [rdx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm1, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r10 + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r10 + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C6: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm5, zmm1, [r10 + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm6, zmm1, [r10 + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm16, zmm4, zmm6, 0x96             ; C7: LO += it
+    vpternlogq  zmm2, zmm5, zmm1, 0x96              ; C7: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm1, zmm0, [r10 + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm4, zmm0, [r10 + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r10 + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C8: LO += it
+    vpternlogq  zmm2, zmm4, zmm0, 0x96              ; C8: HI += it
+    vpshufb     zmm0, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; C
+    vpclmulqdq  zmm1, zmm0, [r10 + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10 + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm16, zmm1, zmm4, 0x96             ; C5: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C5: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm15, 0x02
-    vmovdqu64   [rdx + 512], ymm15                  ; written
-    vmovdqu64   [rdx + 544], xmm3                   ; written
+    vextracti64x2 xmm0, zmm9, 0x02
+    vmovdqu64   [rdx], ymm9                         ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm15, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 496], xmm3             ; written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vextracti64x2 xmm1, zmm9, 0x03
+    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 512], ymm15                  ; written
-    vextracti64x2 xmm3, zmm15, 0x01
+    vmovdqu64   [rdx], ymm9                         ; written
+    vextracti64x2 xmm0, zmm9, 0x01
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm4, zmm15, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 496], xmm3             ; written
+    vextracti64x2 xmm1, zmm9, 0x02
+    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 512], xmm15                  ; written
+    vmovdqu64   [rdx], xmm9                         ; written
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vextracti64x2 xmm3, zmm15, 0x01
-    vpxorq      xmm3, xmm3, xmm15                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm15, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 496], xmm3             ; written
+    vextracti64x2 xmm0, zmm9, 0x01
+    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm1, xmm9, [rsi + rcx + 160]       ; in front
+    vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 512], xmm15                  ; written
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm9                         ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrq     [rdx + 512], xmm15, 0x00            ; the first bytes
-    vpshufb     xmm3, xmm15, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 504], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm9, [rsi + rcx + 8]         ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vmovd       [rdx + 512], xmm15                  ; the first bytes
-    vpshufb     xmm3, xmm15, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 508], xmm3             ; the last bytes
+    vmovd       [rdx], xmm9                         ; the first bytes
+    vpshufb     xmm0, xmm9, [rsi + rcx + 12]        ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_bytes]
-    vpextrb     byte [rdx + 512], xmm15, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm9, 0x00              ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm15, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 512], xmm3, 0x00  ; byte n >> 1
-    vpshufb     xmm3, xmm15, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 511], xmm3, 0x00  ; the last bytes
+    vpshufb     xmm0, xmm9, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm9, [rsi + rcx + 15]        ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 512], zmm15                  ; written
+    vmovdqu64   [rdx], zmm9                         ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
+    vpclmulqdq  zmm0, zmm16, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm2, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:

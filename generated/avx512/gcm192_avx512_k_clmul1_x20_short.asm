@@ -5466,255 +5466,249 @@ gcm192_avx512_k_clmul1_x20_short_seal:
 .groups:
     vmovdqu64   zmm18, [rel gcm192_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm19, [rel gcm192_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm20, [rel gcm192_avx512_k_clmul1_x20_short_blocks_20]  ; blocks_20
-    vmovdqu64   zmm21, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; blocks_4
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm3, [rdi + 816], 0x00      ; A0·K0
+    vpaddd      zmm24, zmm4, zmm18                  ; AES: 12 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm3, [rdi + 816], 0x00      ; A0·K0
-    vpaddd      zmm26, zmm4, zmm18                  ; AES: 12 blocks ahead
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm4, zmm19                  ; AES: 16 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm20                   ; AES: the next counters
+    vpaddd      zmm25, zmm4, zmm19                  ; AES: 16 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm3, [rdi + 368], 0x01      ; A1·B0
-    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm26, xmm3, [rdi + 368], 0x01      ; A1·B0
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpxorq      xmm23, xmm23, xmm26                 ; LO += it
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpxorq      xmm25, xmm25, xmm28                 ; LO += it
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
-    vpclmulqdq  xmm29, xmm3, [rdi + 816], 0x10      ; A0·K1
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm27, xmm3, [rdi + 816], 0x10      ; A0·K1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
-    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vpshufd     xmm28, xmm25, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 7
+    vpshufd     xmm26, xmm23, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
-    vaesenc     zmm27, zmm27, zmm13                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
-    vaesenc     zmm3, zmm22, zmm14                  ; AES: round 9
-    vaesenc     zmm22, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm24, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm26, zmm14                 ; AES: round 9
-    vaesenc     zmm26, zmm27, zmm14                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpternlogq  xmm27, xmm3, xmm26, 0x96            ; + HI
+    vaesenc     zmm3, zmm24, zmm14                  ; AES: round 9
+    vaesenc     zmm24, zmm25, zmm14                 ; AES: round 9
     vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 10
     vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vpclmulqdq  xmm25, xmm25, xmm1, 0x10            ; LO0·Q'
-    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 10
     vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 11
+    vpclmulqdq  xmm23, xmm23, xmm1, 0x10            ; LO0·Q'
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 11
     vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 11
     vaesenclast zmm2, zmm2, zmm17                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm25, xmm25, xmm29                 ; RES = fold(LO) + HI
     vpxorq      zmm2, zmm17, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vaesenclast zmm25, zmm20, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm25                        ; AES: written
     vpxorq      zmm2, zmm17, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpxorq      xmm20, xmm23, xmm27                 ; RES = fold(LO) + HI
+    vaesenclast zmm21, zmm21, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm21                   ; AES: written
     vpxorq      zmm2, zmm17, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm22                  ; AES: written
     vpxorq      zmm2, zmm17, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     vpxorq      zmm2, zmm17, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm26, zmm2                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
+    add         rbp, 320
     sub         r11, 320
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 321
     jb          .rest
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm3, zmm4, zmm21                   ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm18                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, zmm19                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
+    vpaddd      zmm24, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm20                   ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm4, zmm18                  ; AES: 12 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm29, zmm4, zmm19                  ; AES: 16 blocks ahead
+    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm3, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpaddd      zmm4, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
+    vpternlogq  zmm31, zmm28, zmm30, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vmovdqu64   zmm26, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm0                  ; C3·H^3: C
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm28, zmm29, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^2: C
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm30, zmm26, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm3, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vpternlogq  zmm30, zmm22, zmm29, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm22, zmm28, zmm6                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm29, zmm27, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm3, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm31, zmm26, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm27, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C5·H^1: HI += it
+    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vmovdqu64   zmm26, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^1: C
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vpternlogq  zmm30, zmm3, zmm28, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm27, zmm9                   ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpshufb     zmm21, zmm21, zmm0                  ; C2·H^4: C
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^2: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm29, zmm26, [rdi + 768], 0x00     ; C5·H^1: A0·K0
+    vpclmulqdq  zmm27, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm28, zmm21, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C2·H^4: HI += it
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm27, zmm21, [rdi + 576], 0x10     ; C2·H^4: A0·K1
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vmovdqu64   zmm27, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm0                  ; C2·H^4: C
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
+    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm22, zmm12                  ; AES: round 7
+    vpshufb     zmm22, zmm25, zmm0                  ; C1·H^5: C
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5·H^1: A1·B0
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm29, zmm27, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vpxorq      zmm20, zmm22, zmm20                 ; C1·H^5: A = X + C
+    vaesenc     zmm22, zmm26, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm25, zmm21, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm20, [rdi + 512], 0x00     ; C1·H^5: A0·K0
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpternlogq  zmm31, zmm25, zmm26, 0x96           ; C1·H^5: LO += it
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm28, zmm27, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
+    vpclmulqdq  zmm21, zmm21, [rdi + 128], 0x11     ; C2·H^4: A1·B1
     vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
-    vmovdqu64   zmm26, [rbp]                        ; C1·H^5: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpshufb     zmm26, zmm26, zmm0                  ; C1·H^5: C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
-    vpxorq      zmm25, zmm26, zmm25                 ; C1·H^5: A = X + C
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
-    vpclmulqdq  zmm26, zmm27, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vpclmulqdq  zmm25, zmm20, [rdi + 512], 0x10     ; C1·H^5: A0·K1
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpternlogq  zmm30, zmm21, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vaesenc     zmm21, zmm23, zmm16                 ; AES: round 11
+    vpclmulqdq  zmm23, zmm20, [rdi + 64], 0x01      ; C1·H^5: A1·B0
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vpxorq      zmm28, zmm17, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm29, zmm25, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenclast zmm2, zmm2, zmm28                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpternlogq  zmm30, zmm26, zmm29, 0x96           ; C1·H^5: LO += it
-    vpxorq      zmm2, zmm17, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm27, [rdi + 128], 0x11      ; C2·H^4: A1·B1
-    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm25, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vpxorq      zmm26, zmm17, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm22, zmm22, zmm26                 ; AES: last round: the other text
-    vpternlogq  zmm31, zmm3, zmm2, 0x96             ; C1·H^5: HI += it
-    vmovdqu64   [rbp + 448], zmm22                  ; AES: written
-    vpxorq      zmm2, zmm17, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm25, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm30, zmm3                   ; C1·H^5: LO += it
-    vpxorq      zmm3, zmm17, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm22, zmm25, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpshufd     zmm3, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm31, zmm22, zmm3, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm2, xmm3                   ; reduce: add up the lanes
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
+    vpxorq      zmm23, zmm31, zmm23                 ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vaesenc     zmm26, zmm3, zmm16                  ; AES: round 11
+    vpclmulqdq  zmm3, zmm20, [rdi + 64], 0x11       ; C1·H^5: A1·B1
+    vpxorq      zmm20, zmm17, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm25, zmm21, zmm20                 ; AES: last round: the other text
+    vpshufd     zmm20, zmm23, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp], zmm25                        ; AES: written
+    vpxorq      zmm21, zmm17, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm30, zmm3, zmm20, 0x96            ; reduce: + HI
+    vaesenclast zmm21, zmm24, zmm21                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm21                   ; AES: written
+    vpxorq      zmm3, zmm17, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm20, zmm23, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm22, zmm22, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm22                  ; AES: written
+    vpxorq      zmm20, zmm20, zmm30                 ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm17, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vextracti64x4 ymm2, zmm20, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpxorq      zmm23, zmm17, [r9 + 256]            ; AES: k_Nr + text
+    vpxorq      ymm20, ymm20, ymm2                  ; reduce: add up the lanes
+    vaesenclast zmm2, zmm26, zmm23                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vextracti64x2 xmm23, ymm20, 0x01                ; reduce: upper lanes
+    vpxorq      xmm20, xmm20, xmm23                 ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
@@ -5723,10 +5717,10 @@ gcm192_avx512_k_clmul1_x20_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm2, r12
+    vmovq       xmm23, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm3, r8
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
+    vmovq       xmm24, r8
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -5736,75 +5730,79 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x03            ; with them
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vinserti64x2 zmm24, zmm24, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm20, 0x02            ; with them
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm20, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm20, 0x01            ; with them
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm20, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovq       xmm24, [r8]                         ; the first bytes
+    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm20, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm20, xmm20, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm20                   ; zero-padded
+    vmovd       xmm24, [r8]                         ; the first bytes
+    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm3, r10
+    vmovq       xmm24, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm20, r10
+    vmovq       xmm26, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm3, xmm3, xmm20
+    vpslldq     xmm26, xmm26, 0x01
+    vporq       xmm24, xmm24, xmm26
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm20, r8
+    vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm3, xmm3, xmm20
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm26, xmm26, 0x02
+    vporq       xmm24, xmm24, xmm26
+    vpandq      xmm24, xmm24, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm24, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -5812,84 +5810,79 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .rest_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^3: C
+    vpshufb     zmm18, zmm22, zmm0                  ; C3·H^3: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm19, zmm19, zmm0                  ; C4·H^2: C
-    vpclmulqdq  zmm21, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpclmulqdq  zmm22, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm19, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm5, zmm18, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpclmulqdq  zmm20, zmm19, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpternlogq  zmm21, zmm5, zmm20, 0x96            ; C5·H^1: LO += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x00       ; C4·H^2: A0·K0
+    vpternlogq  zmm22, zmm19, zmm5, 0x96            ; C5·H^1: LO += it
+    vpclmulqdq  zmm19, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm20, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpclmulqdq  zmm5, zmm18, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm19, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vpternlogq  zmm19, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpternlogq  zmm20, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
-    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm3, zmm21, zmm0                   ; C2·H^4: C
+    vpclmulqdq  zmm5, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^4: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm20, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm19, zmm2, zmm5, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm25, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^5: C
-    vpxorq      zmm5, zmm5, zmm25                   ; C1·H^5: A = X + C
+    vpxorq      zmm2, zmm2, zmm20                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm19, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm3, zmm22, zmm3                   ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm21, zmm6                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm2, zmm5, 0x96             ; reduce: + HI
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm5, zmm7, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: k_Nr + text
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm20                   ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vaesenclast zmm12, zmm4, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm3, zmm19                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpandq      zmm6, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpxorq      xmm25, xmm3, xmm4                   ; reduce: add up the lanes
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
+    vpxorq      xmm20, xmm3, xmm4                   ; reduce: add up the lanes
+    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -5898,231 +5891,221 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm18, zmm22, zmm0                  ; C3·H^3: C
     vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^3: C
-    vpaddd      zmm4, zmm4, zmm21                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm20, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm0                  ; C4·H^2: C
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpaddd      zmm4, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm27, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm22, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm23, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm21, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm26, zmm3, [rdi + 704], 0x00      ; C4·H^2: A0·K0
     vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm20, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpternlogq  zmm27, zmm22, zmm26, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm22, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C5·H^1: LO += it
-    vpclmulqdq  zmm21, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vpclmulqdq  zmm19, zmm20, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm5, zmm18, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm3, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vpternlogq  zmm22, zmm5, zmm19, 0x96            ; C5·H^1: HI += it
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm21, zmm18, zmm19, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C5·H^1: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vpclmulqdq  zmm18, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpternlogq  zmm27, zmm6, zmm18, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm6, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vpternlogq  zmm23, zmm7, zmm18, 0x96            ; C2·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm21, zmm0                   ; C2·H^4: C
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm6, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm25                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpxorq      zmm7, zmm23, zmm7                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm9, zmm5, zmm16                   ; AES: round 11
-    vpternlogq  zmm21, zmm6, zmm8, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm6, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      zmm8, zmm17, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vmovdqu64   [rbp + 320], zmm8                   ; AES: written
-    vpclmulqdq  zmm6, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: k_Nr + text
-    vpxorq      zmm6, zmm6, zmm21                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      ymm3, ymm6, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm22, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm4, zmm25, zmm0                   ; C1·H^5: C
+    vpxorq      zmm4, zmm4, zmm20                   ; C1·H^5: A = X + C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm27, zmm5                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm4, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm7, zmm2, zmm16                   ; AES: round 11
+    vpxorq      xmm5, xmm4, xmm5                    ; lengths: LO += it
+    vpxorq      zmm2, zmm17, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm4, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm4, xmm8                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm4, zmm22                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm7, zmm6                   ; AES: last round: the other text
+    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm20, xmm4, xmm6                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_2:
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^3: C
-    vpaddd      zmm20, zmm4, zmm21                  ; AES: 4 blocks ahead
-    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^2: C
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm19, zmm22, zmm0                  ; C3·H^3: C
+    vpaddd      zmm22, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm19, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm24, zmm18, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm26, zmm19, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm22, zmm18, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm27, zmm3, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm19, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm22, zmm18, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm21, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpclmulqdq  zmm5, zmm19, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm3, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpternlogq  zmm26, zmm5, zmm19, 0x96            ; C5·H^1: HI += it
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm22, zmm18, zmm20, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm19, zmm21, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vaesenc     zmm18, zmm22, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm28, zmm6, zmm19, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm24, zmm19, zmm7, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
-    vpclmulqdq  zmm18, zmm21, [rdi + 256], 0x11     ; C4·H^2: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm6, zmm18, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm22, zmm18, zmm8, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm21, zmm0                   ; C2·H^4: C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm18, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm24, zmm9, zmm18, 0x96            ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm8, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm22, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm26, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm11                   ; AES: round 6
+    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm25                   ; C1·H^5: A = X + C
+    vpxorq      zmm6, zmm6, zmm20                   ; C1·H^5: A = X + C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm26, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm7, zmm28, zmm5                   ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpxorq      zmm8, zmm24, zmm8                   ; C1·H^5: LO += it
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; reduce: + HI
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm22, zmm6, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm6, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm9, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm5, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm8, zmm2, zmm16                   ; AES: round 11
+    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vpxorq      zmm9, zmm17, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vpxorq      zmm9, zmm17, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm22                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
-    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: k_Nr + text
-    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vextracti64x2 xmm3, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm25, xmm8, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm6, zmm17, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm9                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm3                         ; AES: written
+    vpclmulqdq  zmm6, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm17, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm6, zmm6, zmm26                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
+    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
+    vpxorq      zmm8, zmm17, zmm24                  ; AES: k_Nr + text
+    vextracti64x2 xmm9, ymm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm12, zmm4, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm20, xmm6, xmm9                   ; reduce: add up the lanes
+    vpandq      zmm4, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -6131,330 +6114,322 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .rest_over_4
     vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm21, zmm4, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm23, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
+    vpaddd      zmm26, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpaddd      zmm4, zmm4, zmm18                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm26, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm18, zmm3, [rdi + 704], 0x00      ; C4·H^2: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpternlogq  zmm26, zmm18, zmm24, 0x96           ; C5·H^1: LO += it
-    vpxorq      zmm18, zmm23, zmm5                  ; AES: + k_0
+    vpternlogq  zmm29, zmm28, zmm18, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm18, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm19, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm26, zmm27, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm19, zmm20, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpternlogq  zmm23, zmm19, zmm21, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm18, zmm3, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm22, zmm18, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm18, zmm26, zmm6                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm6, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^2: A1·B0
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpternlogq  zmm29, zmm6, zmm22, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm26, zmm20, zmm7, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm6, zmm19, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm19, zmm8, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^4: C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm19, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vpternlogq  zmm26, zmm9, zmm19, 0x96            ; C1·H^5: LO += it
+    vpternlogq  zmm28, zmm3, zmm7, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm5, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm21, zmm0                   ; C2·H^4: C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm8, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
-    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm29, zmm7, zmm9, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm10, zmm12                  ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm25                   ; C1·H^5: A = X + C
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm11                   ; AES: round 6
+    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpxorq      zmm6, zmm6, zmm20                   ; C1·H^5: A = X + C
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, [rdi + 128], 0x01      ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm23, zmm8, zmm10, 0x96            ; C1·H^5: HI += it
-    vaesenc     zmm8, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm28, zmm5, zmm8, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpxorq      zmm9, zmm26, zmm9                   ; C1·H^5: LO += it
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 10
-    vpshufd     zmm10, zmm9, 0x4e                   ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpxorq      zmm8, zmm29, zmm5                   ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm6, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm10, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpshufd     zmm6, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
+    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vpclmulqdq  xmm5, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      xmm5, xmm5, xmm10                   ; lengths: LO += it
-    vpxorq      zmm10, zmm17, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm11, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 320], zmm6                   ; AES: written
-    vpxorq      zmm10, zmm17, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      xmm2, xmm11, xmm2                   ; lengths: HI += it
-    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
-    vpxorq      zmm9, zmm9, zmm23                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm10, zmm17, [r9 + 128]            ; AES: k_Nr + text
-    vextracti64x4 ymm11, zmm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm8                   ; AES: written
-    vpxorq      ymm9, ymm9, ymm11                   ; reduce: add up the lanes
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm10, ymm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm25, xmm9, xmm10                  ; reduce: add up the lanes
+    vpclmulqdq  xmm6, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm9, zmm2, zmm16                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
+    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm6, zmm17, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm23, [rdi + 368], 0x11     ; lengths: A1·B1
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      xmm2, xmm2, xmm10                   ; lengths: HI += it
+    vpxorq      zmm6, zmm17, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm8, zmm8, zmm28                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm9, zmm17, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpxorq      ymm8, ymm8, ymm10                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm17, zmm24                  ; AES: k_Nr + text
+    vextracti64x2 xmm10, ymm8, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm12, zmm3, zmm9                   ; AES: last round: the other text
+    vpxorq      xmm20, xmm8, xmm10                  ; reduce: add up the lanes
     vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C3: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm7, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
     vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm21, zmm4, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
     vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^2: C
+    vpaddd      zmm27, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^2: C
+    vpaddd      zmm28, zmm4, [rel gcm192_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm4, zmm18                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm29, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, zmm19                   ; AES: 16 blocks ahead
-    vpclmulqdq  zmm19, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm19, zmm3, [rdi + 704], 0x00      ; C4·H^2: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpternlogq  zmm27, zmm19, zmm26, 0x96           ; C5·H^1: LO += it
+    vpternlogq  zmm30, zmm29, zmm19, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm19, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm26, zmm27, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm27, zmm28, zmm5                  ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm19, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm24, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x10       ; C4·H^2: A0·K1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vpternlogq  zmm29, zmm22, zmm5, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm5, zmm27, zmm6                   ; AES: round 1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vpternlogq  zmm26, zmm19, zmm21, 0x96           ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vmovdqu64   zmm6, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm19, zmm3, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm22, zmm26, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 2
-    vpshufb     zmm6, zmm6, zmm0                    ; C5·H^1: C
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vpternlogq  zmm30, zmm19, zmm26, 0x96           ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^2: A1·B1
+    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm19, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpternlogq  zmm27, zmm21, zmm7, 0x96            ; C2·H^4: LO += it
-    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm20, zmm24, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpternlogq  zmm26, zmm20, zmm8, 0x96            ; C2·H^4: HI += it
+    vpternlogq  zmm29, zmm3, zmm19, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm3, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm6, zmm9                    ; AES: round 4
+    vpshufb     zmm6, zmm21, zmm0                   ; C2·H^4: C
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 4
-    vmovdqu64   zmm19, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpshufb     zmm19, zmm19, zmm0                  ; C2·H^4: C
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm6, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm19, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vpternlogq  zmm27, zmm9, zmm20, 0x96            ; C1·H^5: LO += it
+    vpclmulqdq  zmm19, zmm6, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm19, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm26, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm6, zmm18, zmm11                  ; AES: round 6
+    vpternlogq  zmm30, zmm8, zmm19, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm8, zmm18, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm9, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vmovdqu64   zmm9, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
-    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^5: C
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpxorq      zmm9, zmm9, zmm25                   ; C1·H^5: A = X + C
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  zmm29, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpshufb     zmm7, zmm25, zmm0                   ; C1·H^5: C
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpxorq      zmm7, zmm7, zmm20                   ; C1·H^5: A = X + C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm19, [rdi + 128], 0x01     ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm27, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm19, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpternlogq  zmm30, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
-    vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm9, [rdi + 64], 0x01       ; C1·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm29, zmm6, zmm9, 0x96             ; C1·H^5: HI += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm10, zmm27, zmm10                 ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 10
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vpshufd     zmm11, zmm10, 0x4e                  ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpxorq      zmm6, zmm30, zmm6                   ; C1·H^5: LO += it
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm26, zmm9, zmm11, 0x96            ; reduce: + HI
-    vaesenc     zmm9, zmm5, zmm16                   ; AES: round 11
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 11
-    vpclmulqdq  xmm11, xmm2, [rdi + 368], 0x01      ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
+    vpshufd     zmm9, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
+    vpternlogq  zmm29, zmm7, zmm9, 0x96             ; reduce: + HI
+    vaesenc     zmm7, zmm8, zmm15                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
+    vpclmulqdq  xmm8, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
-    vpxorq      zmm11, zmm17, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm12, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      zmm11, zmm17, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      xmm2, xmm12, xmm2                   ; lengths: HI += it
+    vpclmulqdq  xmm9, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm10, zmm2, zmm16                  ; AES: round 11
+    vaesenc     zmm11, zmm5, zmm16                  ; AES: round 11
+    vpxorq      xmm5, xmm8, xmm9                    ; lengths: LO += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm8, zmm17, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vpxorq      zmm8, zmm17, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm9, zmm17, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm6, zmm29                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm9, zmm11, zmm9                   ; AES: last round: the other text
+    vextracti64x4 ymm10, zmm6, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 128], zmm9                   ; AES: written
+    vpxorq      zmm11, zmm17, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm6, ymm6, ymm10                   ; reduce: add up the lanes
     vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
-    vpclmulqdq  zmm10, zmm10, zmm1, 0x10            ; reduce: LO0·Q'
-    vpxorq      zmm11, zmm17, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm10, zmm10, zmm26                 ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm8                   ; AES: written
-    vextracti64x4 ymm11, zmm10, 0x01                ; reduce: upper lanes
-    vpxorq      zmm12, zmm17, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm12                   ; AES: last round: the other text
-    vpxorq      ymm10, ymm10, ymm11                 ; reduce: add up the lanes
-    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
-    vextracti64x2 xmm11, ymm10, 0x01                ; reduce: upper lanes
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm25, xmm10, xmm11                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vextracti64x2 xmm10, ymm6, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm11, zmm17, zmm24                 ; AES: k_Nr + text
+    vpxorq      xmm20, xmm6, xmm10                  ; reduce: add up the lanes
+    vaesenclast zmm12, zmm3, zmm11                  ; AES: last round: the other text
     vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm4, [r10 + 512], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm6, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm6, [r10 + 512], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm6, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm6, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm6, [r10 + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm6, 0x96              ; C3: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm8, zmm6, 0x96              ; C4: HI += it
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm20                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -6463,28 +6438,26 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_out_longest
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm3, zmm12, 0x02
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vmovdqu64   [rdx + 352], xmm3                   ; written
+    vmovdqu64   [rdx], ymm12                        ; written
+    vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm12, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 320], ymm12                  ; written
+    vmovdqu64   [rdx], ymm12                        ; written
     vextracti64x2 xmm3, zmm12, 0x01
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm4, zmm12, 0x02
@@ -6492,54 +6465,53 @@ gcm192_avx512_k_clmul1_x20_short_seal:
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 320], xmm12                  ; written
+    vmovdqu64   [rdx], xmm12                        ; written
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
     vextracti64x2 xmm3, zmm12, 0x01
     vpxorq      xmm3, xmm3, xmm12                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 320], xmm12                  ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rdx], xmm12                        ; written
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx + 320], xmm12, 0x00            ; the first bytes
+    vpextrq     [rdx], xmm12, 0x00                  ; the first bytes
     vpshufb     xmm3, xmm12, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 312], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx + 320], xmm12                  ; the first bytes
+    vmovd       [rdx], xmm12                        ; the first bytes
     vpshufb     xmm3, xmm12, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 316], xmm3             ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm192_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx + 320], xmm12, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm12, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
     vpshufb     xmm3, xmm12, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 320], xmm3, 0x00  ; byte n >> 1
+    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
     vpshufb     xmm3, xmm12, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 319], xmm3, 0x00  ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 320], zmm12                  ; written
+    vmovdqu64   [rdx], zmm12                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'

@@ -2852,229 +2852,225 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
 .groups:
     vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
     vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm22                  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm25, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm3, [rdi + 688], 0x00      ; A0·K0
-    vpaddd      zmm27, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm3, [rdi + 688], 0x00      ; A0·K0
+    vpaddd      zmm26, zmm0, zmm20                  ; AES: 12 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm27, xmm3, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
-    vpxorq      xmm26, xmm26, xmm28                 ; LO += it
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpxorq      xmm25, xmm25, xmm27                 ; LO += it
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm29, xmm3, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
+    vpclmulqdq  xmm28, xmm3, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
     vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 6
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vpshufd     xmm28, xmm26, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
+    vpshufd     xmm27, xmm25, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vaesenc     zmm27, zmm27, zmm13                 ; AES: round 9
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
-    vaesenc     zmm3, zmm24, zmm14                  ; AES: round 10
-    vaesenc     zmm24, zmm25, zmm14                 ; AES: round 10
-    vaesenc     zmm25, zmm27, zmm14                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vpclmulqdq  xmm26, xmm26, xmm2, 0x10            ; LO0·Q'
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
+    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
+    vpternlogq  xmm28, xmm3, xmm27, 0x96            ; + HI
+    vaesenc     zmm3, zmm19, zmm15                  ; AES: round 11
+    vaesenc     zmm19, zmm22, zmm15                 ; AES: round 11
+    vaesenc     zmm22, zmm23, zmm15                 ; AES: round 11
+    vaesenc     zmm23, zmm24, zmm15                 ; AES: round 11
+    vaesenc     zmm24, zmm26, zmm15                 ; AES: round 11
     vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
+    vpclmulqdq  xmm25, xmm25, xmm2, 0x10            ; LO0·Q'
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
     vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
+    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 13
-    vaesenclast zmm19, zmm19, zmm18                 ; AES: E_K(J_0)
-    vpxorq      xmm26, xmm26, xmm29                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm19                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm19, zmm18, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
+    vaesenclast zmm3, zmm3, zmm18                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm18, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm25, xmm25, xmm28                 ; RES = fold(LO) + HI
+    vaesenclast zmm19, zmm19, zmm3                  ; AES: last round: the other text
     vmovdqu64   [rbp], zmm19                        ; AES: written
-    vpxorq      zmm19, zmm18, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm22, zmm22, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
     vpxorq      zmm3, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vaesenclast zmm23, zmm23, zmm3                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
     vpxorq      zmm3, zmm18, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
+    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     add         r9, 256                             ; next group
+    add         rbp, 256
     sub         r11, 256
     cmp         r11, 257
     jb          .rest
 .group:
-    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
-    vpaddd      zmm19, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
+    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm28, zmm0, zmm20                  ; AES: 12 blocks ahead
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, zmm21                   ; AES: the next counters
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vmovdqu64   zmm25, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm1                  ; C3·H^2: C
+    vpclmulqdq  zmm30, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm30, zmm25, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm25, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm29, zmm27, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
+    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 2
+    vpternlogq  zmm30, zmm23, zmm29, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm26, zmm7                  ; AES: round 3
+    vpshufb     zmm22, zmm22, zmm1                  ; C2·H^3: C
+    vaesenc     zmm26, zmm27, zmm7                  ; AES: round 3
+    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm31, zmm25, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vpclmulqdq  zmm29, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm28, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vmovdqu64   zmm25, [rbp + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm1                  ; C2·H^3: C
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
+    vpternlogq  zmm30, zmm3, zmm28, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm27, zmm10                  ; AES: round 6
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vpshufb     zmm19, zmm19, zmm1                  ; C1·H^4: C
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm29, zmm25, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
+    vpxorq      zmm19, zmm19, zmm25                 ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm27, zmm19, [rdi + 448], 0x00     ; C1·H^4: A0·K0
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x10     ; C2·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
+    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm25, zmm26, zmm13                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vmovdqu64   zmm27, [rbp]                        ; C1·H^4: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vpshufb     zmm27, zmm27, zmm1                  ; C1·H^4: C
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
+    vpclmulqdq  zmm26, zmm19, [rdi + 448], 0x10     ; C1·H^4: A0·K1
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
     vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vpxorq      zmm26, zmm27, zmm26                 ; C1·H^4: A = X + C
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vpclmulqdq  zmm27, zmm25, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm22, zmm24, zmm15                 ; AES: round 11
+    vaesenc     zmm24, zmm25, zmm15                 ; AES: round 11
+    vpclmulqdq  zmm25, zmm19, [rdi + 64], 0x01      ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
     vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x00     ; C1·H^4: A0·K0
+    vpxorq      zmm25, zmm31, zmm25                 ; C1·H^4: LO += it
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vpclmulqdq  zmm19, zmm19, [rdi + 64], 0x11      ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
     vaesenc     zmm23, zmm23, zmm17                 ; AES: round 13
+    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm17                 ; AES: round 13
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vpxorq      zmm28, zmm18, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
-    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: HI += it
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm26, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm30, zmm25                  ; C1·H^4: LO += it
-    vpxorq      zmm19, zmm18, [r9 + 128]            ; AES: k_Nr + text
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
+    vpternlogq  zmm30, zmm19, zmm26, 0x96           ; reduce: + HI
+    vpxorq      zmm19, zmm18, [r9]                  ; AES: k_Nr + text
     vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm26, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vmovdqu64   [rbp + 384], zmm19                  ; AES: written
-    vpxorq      zmm19, zmm18, [r9 + 192]            ; AES: k_Nr + text
-    vpshufd     zmm25, zmm3, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm19                  ; AES: written
-    vpternlogq  zmm31, zmm23, zmm25, 0x96           ; reduce: + HI
-    vpclmulqdq  zmm3, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm19, zmm3, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm19                   ; reduce: add up the lanes
-    vextracti64x2 xmm19, ymm3, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm19                  ; reduce: add up the lanes
+    vpclmulqdq  zmm23, zmm25, zmm2, 0x10            ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm19                        ; AES: written
+    vpxorq      zmm25, zmm18, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm26, zmm23, zmm30                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm22, zmm22, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm22                   ; AES: written
+    vextracti64x4 ymm25, zmm26, 0x01                ; reduce: upper lanes
+    vpxorq      zmm23, zmm18, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm23, zmm24, zmm23                 ; AES: last round: the other text
+    vpxorq      ymm24, ymm26, ymm25                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm23                  ; AES: written
+    vpxorq      zmm25, zmm18, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm25                   ; AES: last round: the other text
+    vextracti64x2 xmm25, ymm24, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpxorq      xmm25, xmm24, xmm25                 ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
     sub         r11, 256
@@ -3083,10 +3079,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm3, r12
+    vmovq       xmm21, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm19, r8
-    vpunpcklqdq xmm3, xmm3, xmm19                   ; bits of both lengths, bytes reversed
+    vmovq       xmm24, r8
+    vpunpcklqdq xmm21, xmm21, xmm24                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -3098,148 +3094,146 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     lea         r8, [r9 + rsi]                      ; the last register
     cmp         rcx, 0x40
     jae         .rest_in_longest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm19, [r8]                         ; whole blocks
-    vinserti64x2 zmm19, zmm19, [r8 + 32], 0x02      ; and the third
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm19, zmm19, xmm21, 0x03          ; with them
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vinserti64x2 zmm24, zmm24, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm19, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm19, zmm19, xmm21, 0x02          ; with them
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm19, [r8]                         ; whole blocks
-    vmovdqu64   xmm21, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm21, xmm21, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm19, ymm19, xmm21, 0x01          ; with them
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm19, [r8]                         ; whole blocks
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm19, [r8]                         ; the first bytes
-    vmovq       xmm21, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 24]            ; in their places
-    vporq       xmm19, xmm19, xmm21                 ; zero-padded
+    vmovq       xmm24, [r8]                         ; the first bytes
+    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm19, [r8]                         ; the first bytes
-    vmovd       xmm21, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm21, xmm21, [rdx + 20]            ; in their places
-    vporq       xmm19, xmm19, xmm21                 ; zero-padded
+    vmovd       xmm24, [r8]                         ; the first bytes
+    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm19, r10
+    vmovq       xmm24, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm21, r10
+    vmovq       xmm26, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm21, xmm21, 0x01
-    vporq       xmm19, xmm19, xmm21
+    vpslldq     xmm26, xmm26, 0x01
+    vporq       xmm24, xmm24, xmm26
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm21, r8
+    vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm21, xmm21, 0x02
-    vporq       xmm19, xmm19, xmm21
-    vpandq      xmm19, xmm19, [rdx + 112]           ; zero-padded
+    vpslldq     xmm26, xmm26, 0x02
+    vporq       xmm24, xmm24, xmm26
+    vpandq      xmm24, xmm24, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm19, [r8]                         ; whole blocks
+    vmovdqu64   zmm24, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
     lea         r10, [rdi + 304]
     sub         r10, r8                             ; H^(m+1)
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm20, zmm23, zmm1                  ; C3·H^2: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^2: C
-    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm1                  ; C4·H^1: C
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpclmulqdq  zmm26, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm22, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpclmulqdq  zmm23, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm26, zmm4, zmm23, 0x96            ; C2·H^3: LO += it
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm21, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C2·H^3: LO += it
     vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
     vpclmulqdq  zmm4, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm21, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm4, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C2·H^3: C
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpshufb     zmm4, zmm22, zmm1                   ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^1: A1·B0
     vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^4: C
-    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpternlogq  zmm23, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm4, zmm22, zmm4                   ; C1·H^4: LO += it
+    vpxorq      zmm4, zmm26, zmm4                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpshufd     zmm6, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm7, zmm0, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm0, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm6, zmm18, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm0, xmm0, xmm3                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm11, zmm7, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, zmm23                   ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm0, zmm17                   ; AES: round 13
+    vpclmulqdq  xmm0, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
+    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
+    vpxorq      xmm0, xmm0, xmm6                    ; lengths: HI += it
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm11, zmm3, zmm7                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm4                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm3, xmm4                   ; reduce: add up the lanes
     vpandq      zmm3, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
+    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3248,88 +3242,84 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^2: C
-    vpaddd      zmm0, zmm0, zmm22                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm20, zmm23, zmm1                  ; C3·H^2: C
+    vpshufb     zmm23, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm1                  ; C4·H^1: C
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpclmulqdq  zmm26, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm22, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm24, zmm23, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 1
     vpclmulqdq  zmm23, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm4, zmm21, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
     vpclmulqdq  zmm5, zmm20, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm20, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm20, zmm3, [rdi + 640], 0x10      ; C4·H^1: A0·K1
     vpternlogq  zmm23, zmm5, zmm20, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpshufb     zmm5, zmm22, zmm1                   ; C2·H^3: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm1                    ; C2·H^3: C
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm24, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm23, zmm3, zmm6, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^4: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm23, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm6, zmm28, zmm5                   ; C1·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpxorq      zmm7, zmm24, zmm5                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; reduce: + HI
     vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm6, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpxorq      xmm5, xmm5, xmm6                    ; lengths: LO += it
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm4, zmm17                   ; AES: round 13
+    vpclmulqdq  xmm4, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
     vaesenc     zmm8, zmm0, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm3, zmm18, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm0, xmm6, xmm0                    ; lengths: HI += it
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm4, zmm4, zmm23                   ; reduce: RES = fold(LO) + HI
+    vpxorq      xmm0, xmm4, xmm7                    ; lengths: HI += it
+    vpxorq      zmm4, zmm18, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm6, zmm23                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp], zmm3                         ; AES: written
     vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm18, zmm19                  ; AES: k_Nr + text
+    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
     vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
     vaesenclast zmm11, zmm8, zmm7                   ; AES: last round: the other text
     vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm4, xmm6                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm4, xmm6                   ; reduce: add up the lanes
     vpandq      zmm4, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm4, zmm1                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
@@ -3339,7 +3329,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
     vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
+    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3348,278 +3338,272 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0xc1
     jae         .rest_over_3
     vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm22, zmm0, zmm22                  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; C3·H^2: C
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
+    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; C4·H^1: C
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm25, zmm21, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm27, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm21, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpclmulqdq  zmm28, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm23, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpternlogq  zmm25, zmm24, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm22, zmm21, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
+    vpclmulqdq  zmm27, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm20, zmm26, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm21, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm21, zmm23, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpternlogq  zmm27, zmm23, zmm5, 0x96            ; C2·H^3: HI += it
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm5, zmm22, zmm1                   ; C2·H^3: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm6, zmm3, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm20, zmm8                   ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  zmm25, zmm7, zmm20, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm23, [rdi + 256], 0x11      ; C4·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm3, zmm19, zmm1                   ; C1·H^4: C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpxorq      zmm3, zmm3, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm1                    ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm27, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm22, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm6, zmm25, zmm6                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
     vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
-    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpternlogq  zmm27, zmm3, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm5, zmm15                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm7, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm7, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm7, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
     vaesenc     zmm9, zmm0, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm0, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm3, zmm18, [r9]                   ; AES: k_Nr + text
-    vpxorq      xmm0, xmm8, xmm0                    ; lengths: HI += it
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm8                    ; lengths: HI += it
+    vpxorq      zmm7, zmm18, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
-    vpxorq      zmm6, zmm6, zmm22                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm18, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
-    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
-    vpxorq      zmm7, zmm18, zmm19                  ; AES: k_Nr + text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm6, zmm6, zmm27                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm18, [r9 + 64]              ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm7, zmm18, zmm24                  ; AES: k_Nr + text
     vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
     vaesenclast zmm11, zmm9, zmm7                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm6, xmm8                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm6, xmm8                   ; reduce: add up the lanes
     vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C3: HI += it
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
+    vpclmulqdq  zmm7, zmm3, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
     vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_3:
-    vpshufb     zmm21, zmm0, zmm1                   ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm22, zmm0, zmm22                  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm0, zmm1                   ; AES: counter block
     vpshufb     zmm23, zmm23, zmm1                  ; C3·H^2: C
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm25, [rbp + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpshufb     zmm3, zmm3, zmm1                    ; C4·H^1: C
+    vpaddd      zmm28, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, zmm20                   ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm25, zmm1                  ; C4·H^1: C
+    vpclmulqdq  zmm20, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm3, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
+    vpternlogq  zmm30, zmm20, zmm29, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpternlogq  zmm27, zmm25, zmm4, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm4, zmm26, zmm5                   ; AES: round 1
+    vaesenc     zmm20, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm26, zmm28, zmm5                  ; AES: round 1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm23, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpternlogq  zmm29, zmm23, zmm5, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 2
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm24, zmm5, zmm23, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm5, zmm21, zmm7                   ; AES: round 3
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm6, zmm22, zmm1                   ; C2·H^3: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vpshufb     zmm6, zmm6, zmm1                    ; C2·H^3: C
+    vpclmulqdq  zmm22, zmm3, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm6, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpternlogq  zmm30, zmm22, zmm23, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpternlogq  zmm27, zmm7, zmm22, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm20, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vpclmulqdq  zmm20, zmm6, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 5
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm24, zmm7, zmm20, 0x96            ; C1·H^4: HI += it
+    vpshufb     zmm5, zmm19, zmm1                   ; C1·H^4: C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpxorq      zmm5, zmm5, zmm25                   ; C1·H^4: A = X + C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm1                    ; C1·H^4: C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^4: A = X + C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm7, [rdi + 448], 0x00      ; C1·H^4: A0·K0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
     vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpternlogq  zmm24, zmm6, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm7, zmm30, zmm7                   ; C1·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
-    vpxorq      zmm6, zmm27, zmm6                   ; C1·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
-    vpshufd     zmm9, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; reduce: + HI
+    vpternlogq  zmm29, zmm5, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm5, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm21, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm7, zmm5, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm21, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm9, zmm5, zmm16                   ; AES: round 12
+    vpxorq      xmm5, xmm6, xmm8                    ; lengths: LO += it
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
     vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 13
+    vpclmulqdq  xmm6, xmm21, [rdi + 688], 0x10      ; lengths: A0·K1
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm9, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 13
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 13
+    vpclmulqdq  xmm9, xmm21, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 13
     vaesenc     zmm10, zmm0, zmm17                  ; AES: round 13
-    vpxorq      zmm11, zmm18, [r9]                  ; AES: k_Nr + text
-    vpxorq      xmm0, xmm9, xmm3                    ; lengths: HI += it
-    vaesenclast zmm3, zmm7, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm2, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
+    vpxorq      xmm0, xmm6, xmm9                    ; lengths: HI += it
+    vpxorq      zmm6, zmm18, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm6, zmm6, zmm29                   ; reduce: RES = fold(LO) + HI
     vpxorq      zmm7, zmm18, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm6, zmm6, zmm24                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm4                   ; AES: written
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm7                    ; AES: written
     vpxorq      zmm9, zmm18, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      ymm6, ymm6, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm7                   ; AES: written
+    vpxorq      ymm6, ymm6, ymm8                    ; reduce: add up the lanes
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
     vextracti64x2 xmm8, ymm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm9, zmm18, zmm19                  ; AES: k_Nr + text
+    vpxorq      zmm9, zmm18, zmm24                  ; AES: k_Nr + text
+    vpxorq      xmm25, xmm6, xmm8                   ; reduce: add up the lanes
     vaesenclast zmm11, zmm10, zmm9                  ; AES: last round: the other text
-    vpxorq      xmm26, xmm6, xmm8                   ; reduce: add up the lanes
     vpandq      zmm6, zmm11, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpclmulqdq  zmm8, zmm4, [r10 + 448], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [r10 + 448], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpclmulqdq  zmm8, zmm7, [r10 + 448], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r10 + 448], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
     vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm1                    ; C
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm6, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpternlogq  zmm0, zmm9, zmm7, 0x96              ; C2: HI += it
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
+    vpclmulqdq  zmm7, zmm3, [r10 + 512], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [r10 + 512], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm6, zmm1                    ; C
+    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r10 + 576], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm7, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm3, zmm3, zmm25                   ; A = X + C
     vpclmulqdq  zmm4, zmm3, [r10 + 384], 0x00       ; C1: A0·K0
     vpclmulqdq  zmm6, zmm3, [r10 + 384], 0x10       ; C1: A0·K1
     vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
@@ -3633,21 +3617,21 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     cmp         rcx, 0x31
     jb          .rest_out_under_49
     vextracti64x2 xmm3, zmm11, 0x02
-    vmovdqu64   [rdx + 256], ymm11                  ; written
-    vmovdqu64   [rdx + 288], xmm3                   ; written
+    vmovdqu64   [rdx], ymm11                        ; written
+    vmovdqu64   [rdx + 32], xmm3                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x03
     vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
     vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_49:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 256], ymm11                  ; written
+    vmovdqu64   [rdx], ymm11                        ; written
     vextracti64x2 xmm3, zmm11, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm4, zmm11, 0x02
@@ -3655,54 +3639,54 @@ gcm256_avx512_k_clmul1_x16_alike_seal:
     vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
     vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
     vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 256], xmm11                  ; written
+    vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm11, 0x01
     vpxorq      xmm3, xmm3, xmm11                   ; what the end differs by
     vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
     vpshufb     xmm4, xmm11, [rsi + rcx + 160]      ; in front
     vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 240], xmm3             ; written
+    vmovdqu64   [rdx + rcx - 16], xmm3              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 256], xmm11                  ; written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_out_done
+    vmovdqu64   [rdx], xmm11                        ; written
+    jmp         short .rest_out_done
 .rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rdx + 256], xmm11, 0x00            ; the first bytes
+    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
     vpshufb     xmm3, xmm11, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 248], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm3, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rdx + 256], xmm11                  ; the first bytes
+    vmovd       [rdx], xmm11                        ; the first bytes
     vpshufb     xmm3, xmm11, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 252], xmm3             ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm3               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rdx + 256], xmm11, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
     vpshufb     xmm3, xmm11, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 256], xmm3, 0x00  ; byte n >> 1
+    vpextrb     byte [rdx + rdi], xmm3, 0x00        ; byte n >> 1
     vpshufb     xmm3, xmm11, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 255], xmm3, 0x00  ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm3, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 256], zmm11                  ; written
+    vmovdqu64   [rdx], zmm11                        ; written
 .rest_out_done:
 .rest_reduce:
     vpclmulqdq  zmm2, zmm5, zmm2, 0x10              ; reduce: LO0·Q'
@@ -9600,232 +9584,227 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
     vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
     vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vmovdqu64   zmm22, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
-    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
-    vpaddd      zmm24, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
+    vpaddd      zmm23, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm2, [rdi + 688], 0x00      ; A0·K0
-    vpaddd      zmm27, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm2, [rdi + 688], 0x00      ; A0·K0
+    vpaddd      zmm26, zmm1, zmm19                  ; AES: 12 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm27, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
-    vpxorq      xmm26, xmm26, xmm28                 ; LO += it
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
+    vpxorq      xmm25, xmm25, xmm27                 ; LO += it
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 3
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm29, xmm2, [rdi + 688], 0x10      ; A0·K1
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
+    vpclmulqdq  xmm28, xmm2, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 6
     vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 6
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 7
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
-    vpshufd     xmm28, xmm26, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 8
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 8
+    vpshufd     xmm27, xmm25, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 9
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 9
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 10
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vpternlogq  xmm29, xmm2, xmm28, 0x96            ; + HI
-    vaesenc     zmm2, zmm24, zmm13                  ; AES: round 10
-    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 10
-    vaesenc     zmm25, zmm27, zmm13                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
-    vpclmulqdq  xmm26, xmm26, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 10
+    vpternlogq  xmm28, xmm2, xmm27, 0x96            ; + HI
+    vaesenc     zmm2, zmm18, zmm14                  ; AES: round 11
+    vaesenc     zmm18, zmm22, zmm14                 ; AES: round 11
+    vaesenc     zmm22, zmm23, zmm14                 ; AES: round 11
+    vaesenc     zmm23, zmm24, zmm14                 ; AES: round 11
+    vaesenc     zmm24, zmm26, zmm14                 ; AES: round 11
     vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 12
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
+    vpclmulqdq  xmm25, xmm25, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
     vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 13
-    vaesenclast zmm18, zmm18, zmm17                 ; AES: E_K(J_0)
-    vpxorq      xmm26, xmm26, xmm29                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm18                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
+    vaesenclast zmm2, zmm2, zmm17                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
+    vpxorq      xmm25, xmm25, xmm28                 ; RES = fold(LO) + HI
+    vaesenclast zmm18, zmm18, zmm2                  ; AES: last round: the other text
     vmovdqu64   [r11], zmm18                        ; AES: written
-    vpxorq      zmm18, zmm17, [r10 + 64]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm18                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm22                   ; AES: written
     vpxorq      zmm2, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
+    vaesenclast zmm23, zmm23, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm23                  ; AES: written
     vpxorq      zmm2, zmm17, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
     vmovdqu64   [r11 + 192], zmm2                   ; AES: written
     add         r10, 256                            ; next group
+    add         r11, 256
     sub         r9, 256
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm2, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm18, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm1, zmm19                  ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm24, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
+    vpaddd      zmm26, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm28, zmm1, zmm19                  ; AES: 12 blocks ahead
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, zmm20                   ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm3                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vmovdqu64   zmm25, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^2: C
+    vpclmulqdq  zmm30, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
+    vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vmovdqu64   zmm27, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^1: C
+    vpclmulqdq  zmm30, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm28, zmm28, zmm4                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm30, zmm25, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm25, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm29, zmm27, [rdi + 640], 0x00     ; C4·H^1: A0·K0
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
+    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 2
+    vpternlogq  zmm30, zmm23, zmm29, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 3
+    vpshufb     zmm22, zmm22, zmm0                  ; C2·H^3: C
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 3
+    vaesenc     zmm27, zmm28, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^3: LO += it
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm31, zmm25, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vpclmulqdq  zmm29, zmm22, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C2·H^3: HI += it
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm28, zmm22, [rdi + 512], 0x10     ; C2·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 6
-    vmovdqu64   zmm25, [r11 + 64]                   ; C2·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^3: C
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 6
+    vpternlogq  zmm30, zmm2, zmm28, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm27, zmm9                   ; AES: round 6
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 7
+    vpshufb     zmm18, zmm18, zmm0                  ; C1·H^4: C
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm29, zmm25, [rdi + 512], 0x00     ; C2·H^3: A0·K0
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 7
+    vpxorq      zmm18, zmm18, zmm25                 ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 8
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^1: A1·B1
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm22, [rdi + 128], 0x01     ; C2·H^3: A1·B0
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm27, zmm18, [rdi + 448], 0x00     ; C1·H^4: A0·K0
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x10     ; C2·H^3: A0·K1
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^4: HI += it
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 10
+    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm25, zmm26, zmm12                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm22, zmm22, [rdi + 128], 0x11     ; C2·H^3: A1·B1
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 10
-    vmovdqu64   zmm27, [r11]                        ; C1·H^4: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
-    vpshufb     zmm27, zmm27, zmm0                  ; C1·H^4: C
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 11
+    vpclmulqdq  zmm26, zmm18, [rdi + 448], 0x10     ; C1·H^4: A0·K1
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 11
-    vpxorq      zmm26, zmm27, zmm26                 ; C1·H^4: A = X + C
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
-    vpclmulqdq  zmm27, zmm25, [rdi + 128], 0x01     ; C2·H^3: A1·B0
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 12
+    vpternlogq  zmm30, zmm22, zmm26, 0x96           ; C1·H^4: HI += it
+    vaesenc     zmm22, zmm24, zmm14                 ; AES: round 11
+    vaesenc     zmm24, zmm25, zmm14                 ; AES: round 11
+    vpclmulqdq  zmm25, zmm18, [rdi + 64], 0x01      ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
     vaesenc     zmm23, zmm23, zmm15                 ; AES: round 12
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x00     ; C1·H^4: A0·K0
+    vpxorq      zmm25, zmm31, zmm25                 ; C1·H^4: LO += it
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 12
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 12
-    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^3: A1·B1
+    vpclmulqdq  zmm18, zmm18, [rdi + 64], 0x11      ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
     vaesenc     zmm23, zmm23, zmm16                 ; AES: round 13
+    vpshufd     zmm26, zmm25, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 13
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x10     ; C1·H^4: A0·K1
-    vpxorq      zmm28, zmm17, [r10]                 ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm28                   ; AES: last round: the other text
-    vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^4: HI += it
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm25, zmm26, [rdi + 64], 0x01      ; C1·H^4: A1·B0
-    vaesenclast zmm2, zmm18, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm30, zmm25                  ; C1·H^4: LO += it
-    vpxorq      zmm18, zmm17, [r10 + 128]           ; AES: k_Nr + text
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpternlogq  zmm30, zmm18, zmm26, 0x96           ; reduce: + HI
+    vpxorq      zmm18, zmm17, [r10]                 ; AES: k_Nr + text
     vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm26, [rdi + 64], 0x11      ; C1·H^4: A1·B1
-    vmovdqu64   [r11 + 384], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm17, [r10 + 192]           ; AES: k_Nr + text
-    vpshufd     zmm25, zmm2, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 448], zmm18                  ; AES: written
-    vpternlogq  zmm31, zmm23, zmm25, 0x96           ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm18, zmm2, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm18                   ; reduce: add up the lanes
-    vextracti64x2 xmm18, ymm2, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm26, xmm2, xmm18                  ; reduce: add up the lanes
+    vpclmulqdq  zmm23, zmm25, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm18                        ; AES: written
+    vpxorq      zmm25, zmm17, [r10 + 64]            ; AES: k_Nr + text
+    vpxorq      zmm26, zmm23, zmm30                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm22, zmm22, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm22                   ; AES: written
+    vextracti64x4 ymm25, zmm26, 0x01                ; reduce: upper lanes
+    vpxorq      zmm23, zmm17, [r10 + 128]           ; AES: k_Nr + text
+    vaesenclast zmm23, zmm24, zmm23                 ; AES: last round: the other text
+    vpxorq      ymm24, ymm26, ymm25                 ; reduce: add up the lanes
+    vmovdqu64   [r11 + 128], zmm23                  ; AES: written
+    vpxorq      zmm25, zmm17, [r10 + 192]           ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm25                   ; AES: last round: the other text
+    vextracti64x2 xmm25, ymm24, 0x01                ; reduce: upper lanes
+    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpxorq      xmm25, xmm24, xmm25                 ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -9834,10 +9813,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm2, rbx
+    vmovq       xmm20, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm18, rbp
-    vpunpcklqdq xmm2, xmm2, xmm18                   ; bits of both lengths, bytes reversed
+    vmovq       xmm24, rbp
+    vpunpcklqdq xmm20, xmm20, xmm24                 ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9851,71 +9830,71 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm18, [rsi]                        ; whole blocks
-    vinserti64x2 zmm18, zmm18, [rsi + 32], 0x02     ; and the third
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm18, xmm20, 0x03          ; with them
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm24, [rsi]                        ; whole blocks
+    vinserti64x2 zmm24, zmm24, [rsi + 32], 0x02     ; and the third
+    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm18, [rsi]                        ; whole blocks
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm18, zmm18, xmm20, 0x02          ; with them
+    vmovdqu64   ymm24, [rsi]                        ; whole blocks
+    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm18, [rsi]                        ; whole blocks
-    vmovdqu64   xmm20, [rsi + rax - 16]             ; the last 16 bytes
-    vpshufb     xmm20, xmm20, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm18, ymm18, xmm20, 0x01          ; with them
+    vmovdqu64   xmm24, [rsi]                        ; whole blocks
+    vmovdqu64   xmm26, [rsi + rax - 16]             ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm18, [rsi]                        ; whole blocks
+    vmovdqu64   xmm24, [rsi]                        ; whole blocks
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm18, [rsi]                        ; the first bytes
-    vmovq       xmm20, [rsi + rax - 8]              ; the last bytes
-    vpshufb     xmm20, xmm20, [rcx + 24]            ; in their places
-    vporq       xmm18, xmm18, xmm20                 ; zero-padded
+    vmovq       xmm24, [rsi]                        ; the first bytes
+    vmovq       xmm26, [rsi + rax - 8]              ; the last bytes
+    vpshufb     xmm26, xmm26, [rcx + 24]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm18, [rsi]                        ; the first bytes
-    vmovd       xmm20, [rsi + rax - 4]              ; the last bytes
-    vpshufb     xmm20, xmm20, [rcx + 20]            ; in their places
-    vporq       xmm18, xmm18, xmm20                 ; zero-padded
+    vmovd       xmm24, [rsi]                        ; the first bytes
+    vmovd       xmm26, [rsi + rax - 4]              ; the last bytes
+    vpshufb     xmm26, xmm26, [rcx + 20]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm18, r8
+    vmovq       xmm24, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
     movzx       r8d, byte [rsi + r8]                ; byte n >> 1
-    vmovq       xmm20, r8
+    vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x01
-    vporq       xmm18, xmm18, xmm20
+    vpslldq     xmm26, xmm26, 0x01
+    vporq       xmm24, xmm24, xmm26
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
-    vmovq       xmm20, rsi
+    vmovq       xmm26, rsi
     mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm20, xmm20, 0x02
-    vporq       xmm18, xmm18, xmm20
-    vpandq      xmm18, xmm18, [rcx + 112]           ; zero-padded
+    vpslldq     xmm26, xmm26, 0x02
+    vporq       xmm24, xmm24, xmm26
+    vpandq      xmm24, xmm24, [rcx + 112]           ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm18, [rsi]                        ; whole blocks
+    vmovdqu64   zmm24, [rsi]                        ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9925,163 +9904,154 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_over_2
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vmovdqu64   zmm19, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm19, zmm23, zmm0                  ; C3·H^2: C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
-    vmovdqu64   zmm20, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm0                  ; C4·H^1: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpclmulqdq  zmm23, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpclmulqdq  zmm21, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpternlogq  zmm23, zmm3, zmm21, 0x96            ; C2·H^3: LO += it
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C2·H^3: LO += it
-    vpclmulqdq  zmm22, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vpclmulqdq  zmm3, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm4, zmm20, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm22, zmm3, zmm4, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm3, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^3: C
+    vpshufb     zmm3, zmm22, zmm0                   ; C2·H^3: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm20, [rdi + 256], 0x01      ; C4·H^1: A1·B0
     vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
-    vpclmulqdq  zmm4, zmm20, [rdi + 256], 0x11      ; C4·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
-    vmovdqu64   zmm4, [r11]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^4: C
-    vpxorq      zmm4, zmm4, zmm26                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm21, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
     vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm5, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpternlogq  zmm21, zmm3, zmm4, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpternlogq  zmm22, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm3, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm3, zmm21, zmm3                   ; C1·H^4: LO += it
+    vpxorq      zmm3, zmm23, zmm3                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpshufd     zmm4, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm1, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm1, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpxorq      zmm5, zmm17, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      xmm1, xmm1, xmm2                    ; lengths: HI += it
-    vpclmulqdq  zmm2, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm10, zmm6, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, zmm22                   ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
+    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm1, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm5, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
+    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
+    vpxorq      xmm1, xmm1, xmm5                    ; lengths: HI += it
+    vpclmulqdq  zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm10, zmm2, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm3, zmm21                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm2, xmm3                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm2, xmm3                   ; reduce: add up the lanes
     vpandq      zmm2, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_1:
-    vmovdqu64   zmm19, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm0                  ; C3·H^2: C
+    vpshufb     zmm19, zmm23, zmm0                  ; C3·H^2: C
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
     vpaddd      zmm1, zmm1, zmm21                   ; AES: 4 blocks ahead
-    vmovdqu64   zmm21, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
+    vpclmulqdq  zmm27, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^1: C
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm19, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpclmulqdq  zmm22, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpclmulqdq  zmm21, zmm19, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm21, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpternlogq  zmm23, zmm22, zmm3, 0x96            ; C2·H^3: LO += it
+    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C2·H^3: LO += it
+    vaesenc     zmm3, zmm23, zmm4                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm22, zmm19, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm20, zmm5                   ; AES: round 2
     vpclmulqdq  zmm4, zmm19, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vpclmulqdq  zmm19, zmm21, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm19, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vpternlogq  zmm21, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm22, zmm4, zmm19, 0x96            ; C2·H^3: HI += it
+    vpshufb     zmm4, zmm22, zmm0                   ; C2·H^3: C
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vmovdqu64   zmm4, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
     vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm21, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vmovdqu64   zmm5, [r11]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^4: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm6, zmm5, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpternlogq  zmm22, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm5, zmm27, zmm4                   ; C1·H^4: LO += it
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpxorq      zmm6, zmm23, zmm4                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm4, zmm5, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpshufd     zmm4, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; reduce: + HI
     vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpclmulqdq  xmm4, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
     vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpxorq      xmm4, xmm4, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpxorq      xmm4, xmm2, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm3, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
     vaesenc     zmm7, zmm1, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
-    vpxorq      xmm1, xmm5, xmm1                    ; lengths: HI += it
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
-    vpxorq      zmm3, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
+    vpxorq      xmm1, xmm3, xmm6                    ; lengths: HI += it
+    vpxorq      zmm3, zmm17, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm5, zmm21                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm2                         ; AES: written
     vextracti64x4 ymm5, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm6, zmm17, zmm18                  ; AES: k_Nr + text
+    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
     vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
     vaesenclast zmm10, zmm7, zmm6                   ; AES: last round: the other text
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm5                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm3, xmm5                   ; reduce: add up the lanes
     vpandq      zmm3, zmm10, [rcx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
@@ -10091,287 +10061,281 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
     vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_2:
     cmp         r9, 0xc1
     jae         .one_rest_over_3
     vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm20, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
     vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^2: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpaddd      zmm1, zmm1, zmm22                   ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm23, zmm0                  ; C4·H^1: C
+    vpclmulqdq  zmm28, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm24, zmm20, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm26, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^2: A1·B0
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm22, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpternlogq  zmm24, zmm23, zmm3, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm20, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
+    vpclmulqdq  zmm26, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm19, zmm20, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm20, zmm22, [rdi + 640], 0x10     ; C4·H^1: A0·K1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vpternlogq  zmm26, zmm21, zmm4, 0x96            ; C2·H^3: HI += it
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm21, zmm19, zmm20, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vmovdqu64   zmm5, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm22, zmm0                   ; C2·H^3: C
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vpternlogq  zmm28, zmm5, zmm6, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  zmm24, zmm6, zmm19, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^1: A1·B1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm2, zmm18, zmm0                   ; C1·H^4: C
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      zmm2, zmm2, zmm25                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm24, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpternlogq  zmm26, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
+    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm5, zmm28, zmm5                   ; C1·H^4: LO += it
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpxorq      zmm5, zmm24, zmm5                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
     vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
-    vpshufd     zmm7, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpshufd     zmm6, zmm5, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm4, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; reduce: + HI
-    vaesenc     zmm6, zmm4, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
     vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm6, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
+    vpxorq      xmm4, xmm4, xmm6                    ; lengths: LO += it
     vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm7, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm6, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
     vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
     vaesenc     zmm8, zmm1, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm1, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm2, zmm17, [r10]                  ; AES: k_Nr + text
-    vpxorq      xmm1, xmm7, xmm1                    ; lengths: HI += it
-    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm7                    ; lengths: HI += it
+    vpxorq      zmm6, zmm17, [r10]                  ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
-    vpxorq      zmm5, zmm5, zmm21                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
-    vpxorq      zmm6, zmm17, zmm18                  ; AES: k_Nr + text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm5, zmm5, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
+    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 64], zmm2                    ; AES: written
+    vpxorq      zmm6, zmm17, zmm24                  ; AES: k_Nr + text
     vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
     vaesenclast zmm10, zmm8, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm5, xmm7                   ; reduce: add up the lanes
+    vpxorq      xmm25, xmm5, xmm7                   ; reduce: add up the lanes
     vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm6, zmm2, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C2: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
     vpclmulqdq  zmm2, zmm2, [r8], 0x11              ; C1: A1·B1
     vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm23, [r11 + 128]                  ; C3·H^2: C, bytes as in memory
-    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm1, zmm0                   ; AES: counter block
     vpshufb     zmm23, zmm23, zmm0                  ; C3·H^2: C
+    vpaddd      zmm21, zmm1, zmm21                  ; AES: 4 blocks ahead
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm1, zmm22                  ; AES: 8 blocks ahead
-    vmovdqu64   zmm24, [r11 + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
+    vpaddd      zmm27, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm29, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, zmm19                   ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm24, zmm0                  ; C4·H^1: C
+    vpclmulqdq  zmm19, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm25, zmm23, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm23, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpternlogq  zmm29, zmm19, zmm28, 0x96           ; C2·H^3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm19, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpternlogq  zmm25, zmm24, zmm3, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vpclmulqdq  zmm28, zmm23, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm3, zmm26, zmm4                   ; AES: round 1
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm23, [rdi + 192], 0x11     ; C3·H^2: A1·B1
+    vaesenc     zmm23, zmm27, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm23, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm4, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm22, zmm19, [rdi + 640], 0x10     ; C4·H^1: A0·K1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vpternlogq  zmm28, zmm21, zmm4, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm24, zmm4, zmm22, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm20, zmm6                   ; AES: round 3
-    vmovdqu64   zmm5, [r11 + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm5, zmm22, zmm0                   ; C2·H^3: C
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm21, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm5, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vpternlogq  zmm29, zmm21, zmm22, 0x96           ; C1·H^4: LO += it
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  zmm25, zmm6, zmm21, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm19, [rdi + 256], 0x11      ; C4·H^1: A1·B1
+    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 5
-    vpclmulqdq  zmm19, zmm5, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vpternlogq  zmm28, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpternlogq  zmm24, zmm6, zmm19, 0x96            ; C1·H^4: HI += it
+    vpshufb     zmm4, zmm18, zmm0                   ; C1·H^4: C
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vmovdqu64   zmm6, [r11]                         ; C1·H^4: C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpxorq      zmm4, zmm4, zmm25                   ; C1·H^4: A = X + C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^4: A = X + C
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
     vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
-    vpternlogq  zmm24, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 9
     vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm6, zmm29, zmm6                   ; C1·H^4: LO += it
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 10
-    vpxorq      zmm5, zmm25, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 10
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm1, zmm1, zmm13                   ; AES: round 10
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 11
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 11
-    vpshufd     zmm8, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 11
-    vpternlogq  zmm24, zmm6, zmm8, 0x96             ; reduce: + HI
+    vpternlogq  zmm28, zmm4, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 11
+    vpclmulqdq  xmm5, xmm20, [rdi + 688], 0x00      ; lengths: A0·K0
     vaesenc     zmm1, zmm1, zmm14                   ; AES: round 11
-    vaesenc     zmm6, zmm4, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm4, xmm2, [rdi + 688], 0x00       ; lengths: A0·K0
     vaesenc     zmm3, zmm3, zmm15                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm2, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm20, [rdi + 304], 0x01      ; lengths: A1·B0
+    vaesenc     zmm8, zmm4, zmm15                   ; AES: round 12
+    vpxorq      xmm4, xmm5, xmm7                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 12
     vaesenc     zmm1, zmm1, zmm15                   ; AES: round 12
-    vpxorq      xmm4, xmm4, xmm8                    ; lengths: LO += it
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm5, xmm20, [rdi + 688], 0x10      ; lengths: A0·K1
     vaesenc     zmm3, zmm3, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm8, xmm2, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm7, zmm8, zmm16                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm20, [rdi + 304], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 13
     vaesenc     zmm9, zmm1, zmm16                   ; AES: round 13
-    vpxorq      zmm10, zmm17, [r10]                 ; AES: k_Nr + text
-    vpxorq      xmm1, xmm8, xmm2                    ; lengths: HI += it
-    vaesenclast zmm2, zmm6, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11 + 256], zmm2                   ; AES: written
+    vpxorq      xmm1, xmm5, xmm8                    ; lengths: HI += it
+    vpxorq      zmm5, zmm17, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm5, zmm5, zmm28                   ; reduce: RES = fold(LO) + HI
     vpxorq      zmm6, zmm17, [r10 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm5, zmm24                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
-    vextracti64x4 ymm6, zmm5, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm5, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
     vpxorq      zmm8, zmm17, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm5, ymm5, ymm6                    ; reduce: add up the lanes
-    vaesenclast zmm6, zmm7, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 384], zmm6                   ; AES: written
+    vpxorq      ymm5, ymm5, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm2                   ; AES: written
     vextracti64x2 xmm7, ymm5, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm8, zmm17, zmm18                  ; AES: k_Nr + text
+    vpxorq      zmm8, zmm17, zmm24                  ; AES: k_Nr + text
+    vpxorq      xmm25, xmm5, xmm7                   ; reduce: add up the lanes
     vaesenclast zmm10, zmm9, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm5, xmm7                   ; reduce: add up the lanes
     vpandq      zmm5, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm6, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm6, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [r8 + 64], 0x11         ; C2: A1·B1
     vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm1, zmm8, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpternlogq  zmm1, zmm8, zmm6, 0x96              ; C2: HI += it
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm26                   ; A = X + C
+    vpclmulqdq  zmm6, zmm2, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm2, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm2, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm7, zmm2, 0x96              ; C3: HI += it
+    vpshufb     zmm2, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm2, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm2, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm1, zmm6, zmm2, 0x96              ; C4: HI += it
+    vpshufb     zmm2, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm2, zmm25                   ; A = X + C
     vpclmulqdq  zmm3, zmm2, [r8 + 384], 0x00        ; C1: A0·K0
     vpclmulqdq  zmm5, zmm2, [r8 + 384], 0x10        ; C1: A0·K1
     vpclmulqdq  zmm6, zmm2, [r8], 0x01              ; C1: A1·B0
@@ -10380,26 +10344,27 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
     vextracti64x2 xmm2, zmm10, 0x02
-    vmovdqu64   [rcx + 256], ymm10                  ; written
-    vmovdqu64   [rcx + 288], xmm2                   ; written
+    vmovdqu64   [rcx], ymm10                        ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x03
     vpxorq      xmm3, xmm3, xmm2                    ; what the end differs by
     vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
     vpshufb     xmm2, xmm2, [rdx + rax + 128]       ; in front
     vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx + 256], ymm10                  ; written
+    vmovdqu64   [rcx], ymm10                        ; written
     vextracti64x2 xmm2, zmm10, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm3, zmm10, 0x02
@@ -10407,53 +10372,54 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
     vpshufb     xmm2, xmm2, [rdx + rax + 144]       ; in front
     vpxorq      xmm2, xmm2, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx + 256], xmm10                  ; written
+    vmovdqu64   [rcx], xmm10                        ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     vextracti64x2 xmm2, zmm10, 0x01
     vpxorq      xmm2, xmm2, xmm10                   ; what the end differs by
     vpshufb     xmm2, xmm2, [rdx + rax - 16]        ; at the end
     vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
     vpxorq      xmm2, xmm3, xmm2                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax + 240], xmm2             ; written
+    vmovdqu64   [rcx + rax - 16], xmm2              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx + 256], xmm10                  ; written
-    jmp         .one_rest_out_done
+    vmovdqu64   [rcx], xmm10                        ; written
+    jmp         short .one_rest_out_done
 .one_rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx + 256], xmm10, 0x00            ; the first bytes
+    vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
     vpshufb     xmm2, xmm10, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax + 248], xmm2, 0x00       ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm2, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx + 256], xmm10                  ; the first bytes
+    vmovd       [rcx], xmm10                        ; the first bytes
     vpshufb     xmm2, xmm10, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax + 252], xmm2             ; the last bytes
+    vmovd       [rcx + rax - 4], xmm2               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx + 256], xmm10, 0x00       ; the first bytes
+    vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
     vpshufb     xmm2, xmm10, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi + 256], xmm2, 0x00  ; byte n >> 1
+    vpextrb     byte [rcx + rsi], xmm2, 0x00        ; byte n >> 1
     vpshufb     xmm2, xmm10, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax + 255], xmm2, 0x00  ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm2, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx + 256], zmm10                  ; written
+    vmovdqu64   [rcx], zmm10                        ; written
 .one_rest_out_done:
 .one_rest_reduce:
     vpclmulqdq  zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
@@ -10472,7 +10438,6 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovdqu64   [rcx], xmm0                         ; tag
     mov         ecx, 0x00
     mov         [rax + 72], rcx                     ; status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_end
 .one_refused:
     mov         rax, [rsp + 320]

@@ -5734,276 +5734,271 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
-    vmovdqu64   zmm20, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm21, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; blocks_16
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm24, xmm3, [rdi + 816], 0x00      ; A0·K0
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm4, zmm20                  ; AES: 12 blocks ahead
-    vpclmulqdq  xmm26, xmm3, [rdi + 816], 0x00      ; A0·K0
+    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm4, zmm21                  ; AES: 16 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
     vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm3, [rdi + 368], 0x01      ; A1·B0
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm26, xmm3, [rdi + 368], 0x01      ; A1·B0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
     vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
-    vpxorq      xmm26, xmm26, xmm28                 ; LO += it
-    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
+    vpxorq      xmm24, xmm24, xmm26                 ; LO += it
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
     vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm29, xmm3, [rdi + 816], 0x10      ; A0·K1
-    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm27, xmm3, [rdi + 816], 0x10      ; A0·K1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
-    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, [rdi + 368], 0x11       ; A1·B1
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpshufd     xmm28, xmm26, 0x4e                  ; (LO1, LO0)
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm27, zmm27, zmm13                 ; AES: round 8
+    vpshufd     xmm26, xmm24, 0x4e                  ; (LO1, LO0)
     vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
     vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm27, zmm27, zmm14                 ; AES: round 9
     vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 10
     vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
-    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
-    vaesenc     zmm3, zmm23, zmm15                  ; AES: round 10
-    vaesenc     zmm23, zmm24, zmm15                 ; AES: round 10
-    vaesenc     zmm24, zmm25, zmm15                 ; AES: round 10
-    vaesenc     zmm25, zmm27, zmm15                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
+    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 10
+    vpternlogq  xmm27, xmm3, xmm26, 0x96            ; + HI
     vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 11
+    vaesenc     zmm3, zmm20, zmm16                  ; AES: round 11
+    vaesenc     zmm20, zmm21, zmm16                 ; AES: round 11
+    vaesenc     zmm21, zmm22, zmm16                 ; AES: round 11
+    vaesenc     zmm22, zmm23, zmm16                 ; AES: round 11
+    vaesenc     zmm23, zmm25, zmm16                 ; AES: round 11
     vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 12
-    vpclmulqdq  xmm26, xmm26, xmm1, 0x10            ; LO0·Q'
     vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm17                 ; AES: round 12
+    vaesenc     zmm21, zmm21, zmm17                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 12
+    vpclmulqdq  xmm24, xmm24, xmm1, 0x10            ; LO0·Q'
     vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
-    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 12
-    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 12
     vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm18                 ; AES: round 13
     vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
+    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm18                 ; AES: round 13
+    vaesenc     zmm22, zmm22, zmm18                 ; AES: round 13
     vaesenc     zmm23, zmm23, zmm18                 ; AES: round 13
-    vaesenc     zmm24, zmm24, zmm18                 ; AES: round 13
-    vaesenc     zmm25, zmm25, zmm18                 ; AES: round 13
     vaesenclast zmm2, zmm2, zmm19                   ; AES: E_K(J_0)
-    vpxorq      xmm26, xmm26, xmm29                 ; RES = fold(LO) + HI
     vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
     vpxorq      zmm2, zmm19, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vaesenclast zmm25, zmm3, zmm2                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm24, xmm27                  ; RES = fold(LO) + HI
+    vmovdqu64   [rbp], zmm25                        ; AES: written
     vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vaesenclast zmm20, zmm20, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
     vpxorq      zmm2, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vaesenclast zmm21, zmm21, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
     vpxorq      zmm2, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vaesenclast zmm22, zmm22, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
     vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm2                   ; AES: written
     add         r9, 320                             ; next group
+    add         rbp, 320
     sub         r11, 320
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 321
     jb          .rest
 .group:
-    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
-    vpaddd      zmm3, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
-    vpaddd      zmm22, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpaddd      zmm23, zmm4, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm24, zmm4, zmm21                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm29, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_20]  ; AES: the next counters
-    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
-    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
     vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
-    vmovdqu64   zmm25, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm0                  ; C3·H^3: C
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
-    vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^2: C
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
-    vpclmulqdq  zmm30, zmm25, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm28, zmm25, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm21, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm26, zmm7                  ; AES: round 2
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm26, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm27, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm31, zmm25, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm29, zmm2, [rdi + 768], 0x00      ; C5·H^1: A0·K0
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
+    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C5·H^1: HI += it
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm2, [rdi + 768], 0x10      ; C5·H^1: A0·K1
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vmovdqu64   zmm25, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm0                  ; C5·H^1: C
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vpternlogq  zmm30, zmm22, zmm28, 0x96           ; C2·H^4: HI += it
+    vaesenc     zmm22, zmm24, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm26, zmm10                 ; AES: round 5
+    vpshufb     zmm20, zmm20, zmm0                  ; C2·H^4: C
+    vaesenc     zmm26, zmm27, zmm10                 ; AES: round 5
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpclmulqdq  zmm27, zmm2, [rdi + 320], 0x01      ; C5·H^1: A1·B0
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm29, zmm25, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm28, zmm20, [rdi + 576], 0x00     ; C2·H^4: A0·K0
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
-    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C2·H^4: HI += it
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vmovdqu64   zmm27, [rbp + 64]                   ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
-    vpshufb     zmm27, zmm27, zmm0                  ; C2·H^4: C
-    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm25, [rdi + 320], 0x01     ; C5·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm29, zmm27, [rdi + 576], 0x00     ; C2·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
-    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
-    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm25, zmm25, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 11
-    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
-    vpclmulqdq  zmm28, zmm27, [rdi + 576], 0x10     ; C2·H^4: A0·K1
-    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
-    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
-    vpternlogq  zmm31, zmm25, zmm28, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 12
-    vmovdqu64   zmm25, [rbp]                        ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 12
-    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
+    vpclmulqdq  zmm27, zmm20, [rdi + 576], 0x10     ; C2·H^4: A0·K1
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpternlogq  zmm30, zmm2, zmm27, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm24, zmm13                  ; AES: round 8
+    vaesenc     zmm24, zmm26, zmm13                 ; AES: round 8
     vpshufb     zmm25, zmm25, zmm0                  ; C1·H^5: C
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vpxorq      zmm3, zmm25, zmm3                   ; C1·H^5: A = X + C
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm20, [rdi + 128], 0x01     ; C2·H^4: A1·B0
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 10
+    vpclmulqdq  zmm26, zmm3, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 10
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpternlogq  zmm31, zmm25, zmm26, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 10
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 11
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 11
+    vpclmulqdq  zmm20, zmm20, [rdi + 128], 0x11     ; C2·H^4: A1·B1
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vpclmulqdq  zmm25, zmm3, [rdi + 512], 0x10      ; C1·H^5: A0·K1
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 12
+    vpternlogq  zmm30, zmm20, zmm25, 0x96           ; C1·H^5: HI += it
+    vaesenc     zmm20, zmm21, zmm17                 ; AES: round 12
+    vaesenc     zmm21, zmm22, zmm17                 ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
+    vpclmulqdq  zmm22, zmm3, [rdi + 64], 0x01       ; C1·H^5: A1·B0
     vaesenc     zmm24, zmm24, zmm17                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
-    vpxorq      zmm25, zmm25, zmm26                 ; C1·H^5: A = X + C
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
-    vaesenc     zmm22, zmm22, zmm18                 ; AES: round 13
-    vpclmulqdq  zmm26, zmm27, [rdi + 128], 0x01     ; C2·H^4: A1·B0
     vaesenc     zmm23, zmm23, zmm18                 ; AES: round 13
+    vpxorq      zmm22, zmm31, zmm22                 ; C1·H^5: LO += it
+    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm18                 ; AES: round 13
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 13
     vaesenc     zmm24, zmm24, zmm18                 ; AES: round 13
-    vpclmulqdq  zmm28, zmm25, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vpxorq      zmm29, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm29                   ; AES: last round: the other text
-    vpternlogq  zmm30, zmm26, zmm28, 0x96           ; C1·H^5: LO += it
-    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm26, zmm27, [rdi + 128], 0x11     ; C2·H^4: A1·B1
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm25, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm26, zmm3, 0x96            ; C1·H^5: HI += it
-    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm2                   ; AES: written
-    vpclmulqdq  zmm2, zmm25, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vpxorq      zmm3, zmm19, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm30, zmm2                   ; C1·H^5: LO += it
-    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm19, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm22, zmm25, [rdi + 64], 0x11      ; C1·H^5: A1·B1
-    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpshufd     zmm3, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm31, zmm22, zmm3, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm2, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm2, xmm3                   ; reduce: add up the lanes
+    vpshufd     zmm26, zmm22, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm25, zmm19, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm25, zmm23, zmm25                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm25                        ; AES: written
+    vpternlogq  zmm30, zmm3, zmm26, 0x96            ; reduce: + HI
+    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm3                  ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm22, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 64], zmm20                   ; AES: written
+    vpxorq      zmm22, zmm19, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm21, zmm21, zmm22                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm21                  ; AES: written
+    vpxorq      zmm22, zmm19, [r9 + 192]            ; AES: k_Nr + text
+    vextracti64x4 ymm23, zmm3, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm22, zmm2, zmm22                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm22                  ; AES: written
+    vpxorq      ymm3, ymm3, ymm23                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm19, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vextracti64x2 xmm23, ymm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vpxorq      xmm3, xmm3, xmm23                   ; reduce: add up the lanes
     add         r9, 320                             ; next group
     add         rbp, 320
     sub         r11, 320
@@ -6012,10 +6007,10 @@ gcm256_avx512_k_clmul1_x20_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm2, r12
+    vmovq       xmm23, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm3, r8
-    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
+    vmovq       xmm24, r8
+    vpunpcklqdq xmm23, xmm23, xmm24                 ; bits of both lengths, bytes reversed
     mov         rcx, r11
     sub         rcx, 0x01
     and         rcx, 0x3f
@@ -6025,75 +6020,76 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     mov         rsi, r11
     sub         rsi, rcx                            ; bytes before the last register
     lea         r8, [r9 + rsi]                      ; the last register
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .rest_in_longest
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_in_under_49
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r8 + 32], 0x02        ; and the third
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm22, 0x03            ; with them
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vinserti64x2 zmm24, zmm24, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x03          ; with them
     jmp         .rest_in_done
 .rest_in_under_49:
     cmp         rcx, 0x21
     jb          .rest_in_under_33
-    vmovdqu64   ymm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm22, 0x02            ; with them
+    vmovdqu64   ymm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm24, zmm24, xmm26, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_in_done
 .rest_in_under_33:
     cmp         rcx, 0x11
     jb          .rest_in_under_17
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
-    vmovdqu64   xmm22, [r8 + rcx - 16]              ; the last 16 bytes
-    vpshufb     xmm22, xmm22, [rdx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm22, 0x01            ; with them
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
+    vmovdqu64   xmm26, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm26, xmm26, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm24, ymm24, xmm26, 0x01          ; with them
     jmp         .rest_in_done
 .rest_in_under_17:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .rest_in_under_16
-    vmovdqu64   xmm3, [r8]                          ; whole blocks
+    vmovdqu64   xmm24, [r8]                         ; whole blocks
     jmp         .rest_in_done
 .rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .rest_in_under_8
-    vmovq       xmm3, [r8]                          ; the first bytes
-    vmovq       xmm22, [r8 + rcx - 8]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rdx + 24]            ; in their places
-    vporq       xmm3, xmm3, xmm22                   ; zero-padded
+    vmovq       xmm24, [r8]                         ; the first bytes
+    vmovq       xmm26, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 24]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_8:
     cmp         rcx, 0x04
     jb          .rest_in_under_4
-    vmovd       xmm3, [r8]                          ; the first bytes
-    vmovd       xmm22, [r8 + rcx - 4]               ; the last bytes
-    vpshufb     xmm22, xmm22, [rdx + 20]            ; in their places
-    vporq       xmm3, xmm3, xmm22                   ; zero-padded
+    vmovd       xmm24, [r8]                         ; the first bytes
+    vmovd       xmm26, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm26, xmm26, [rdx + 20]            ; in their places
+    vporq       xmm24, xmm24, xmm26                 ; zero-padded
     jmp         .rest_in_done
 .rest_in_under_4:
     movzx       r10d, byte [r8]                     ; byte 0
-    vmovq       xmm3, r10
+    vmovq       xmm24, r10
     mov         r10d, 0x00                          ; no byte stays
     mov         r10, rcx
     shr         r10, 0x01
     movzx       r10d, byte [r8 + r10]               ; byte n >> 1
-    vmovq       xmm22, r10
+    vmovq       xmm26, r10
     mov         r10d, 0x00                          ; no byte stays
-    vpslldq     xmm22, xmm22, 0x01
-    vporq       xmm3, xmm3, xmm22
+    vpslldq     xmm26, xmm26, 0x01
+    vporq       xmm24, xmm24, xmm26
     movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
-    vmovq       xmm22, r8
+    vmovq       xmm26, r8
     mov         r8d, 0x00                           ; no byte stays
-    vpslldq     xmm22, xmm22, 0x02
-    vporq       xmm3, xmm3, xmm22
-    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    vpslldq     xmm26, xmm26, 0x02
+    vporq       xmm24, xmm24, xmm26
+    vpandq      xmm24, xmm24, [rdx + 112]           ; zero-padded
     jmp         .rest_in_done
 .rest_in_longest:
-    vmovdqu64   zmm3, [r8]                          ; whole blocks
+    vmovdqu64   zmm24, [r8]                         ; whole blocks
 .rest_in_done:
     lea         r8, [r11 + 15]
     and         r8, -16
@@ -6101,466 +6097,447 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     sub         r10, r8                             ; H^(m+1)
     cmp         r11, 0xc1
     jae         .rest_over_3
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x41
     jae         .rest_over_1
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
-    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^2: C
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpclmulqdq  zmm26, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpclmulqdq  zmm23, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpclmulqdq  zmm5, zmm20, [rdi + 192], 0x01      ; C3·H^3: A1·B0
-    vpclmulqdq  zmm22, zmm21, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm5, zmm22, [rdi + 704], 0x00      ; C4·H^2: A0·K0
+    vpternlogq  zmm27, zmm26, zmm5, 0x96            ; C5·H^1: LO += it
+    vpclmulqdq  zmm26, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpternlogq  zmm23, zmm5, zmm22, 0x96            ; C5·H^1: LO += it
-    vpclmulqdq  zmm22, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vpclmulqdq  zmm5, zmm20, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vpclmulqdq  zmm5, zmm21, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vpclmulqdq  zmm6, zmm22, [rdi + 704], 0x10      ; C4·H^2: A0·K1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm21, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vpternlogq  zmm22, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
-    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^1: C
-    vpclmulqdq  zmm6, zmm21, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
-    vpclmulqdq  zmm6, zmm21, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C2·H^4: HI += it
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
-    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^4: C
+    vpshufb     zmm5, zmm20, zmm0                   ; C2·H^4: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
-    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm6, zmm5, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vpternlogq  zmm26, zmm2, zmm6, 0x96             ; C1·H^5: HI += it
+    vpshufb     zmm2, zmm25, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vmovdqu64   zmm5, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^5: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C1·H^5: A = X + C
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^5: A = X + C
-    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm5, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpternlogq  zmm27, zmm3, zmm6, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm5, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm26, zmm3, zmm5, 0x96             ; C1·H^5: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
-    vpclmulqdq  zmm6, zmm5, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vpxorq      zmm6, zmm23, zmm6                   ; C1·H^5: LO += it
+    vpxorq      zmm3, zmm27, zmm3                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  zmm5, zmm5, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; reduce: + HI
+    vpternlogq  zmm26, zmm2, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm5, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vpclmulqdq  xmm7, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm22                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm6, zmm19, zmm24                  ; AES: k_Nr + text
+    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vaesenclast zmm11, zmm4, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm26                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm0, zmm1, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_1:
-    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C3·H^3: C
-    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
     vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm25, zmm20, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm20, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpclmulqdq  zmm24, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^1: LO += it
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm21, zmm20, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
+    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vpclmulqdq  zmm26, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm20, [rdi + 192], 0x11      ; C3·H^3: A1·B1
-    vpclmulqdq  zmm20, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vpternlogq  zmm27, zmm21, zmm26, 0x96           ; C5·H^1: HI += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm21, zmm6, zmm20, 0x96            ; C5·H^1: HI += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vmovdqu64   zmm6, [rbp + 256]                   ; C5·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C5·H^1: C
+    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x00       ; C5·H^1: A0·K0
-    vpternlogq  zmm25, zmm7, zmm8, 0x96             ; C2·H^4: LO += it
+    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C5·H^1: A0·K1
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
+    vpternlogq  zmm27, zmm6, zmm7, 0x96             ; C2·H^4: HI += it
+    vpshufb     zmm6, zmm20, zmm0                   ; C2·H^4: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm7, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm6, [rdi + 320], 0x01       ; C5·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm6, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x11       ; C5·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  zmm21, zmm6, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm6, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^5: C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^5: A = X + C
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vpternlogq  zmm27, zmm2, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm4, zmm25, zmm0                   ; C1·H^5: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm25, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vpternlogq  zmm29, zmm5, zmm7, 0x96             ; C1·H^5: LO += it
+    vpclmulqdq  zmm5, zmm6, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm6, [rdi + 512], 0x10       ; C1·H^5: A0·K1
-    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^5: HI += it
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vpxorq      zmm6, zmm29, zmm5                   ; C1·H^5: LO += it
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpxorq      zmm7, zmm25, zmm7                   ; C1·H^5: LO += it
-    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vpshufd     zmm5, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpternlogq  zmm21, zmm6, zmm8, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm8, zmm5, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
+    vpternlogq  zmm27, zmm3, zmm5, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm6, xmm5                    ; lengths: LO += it
-    vpclmulqdq  xmm6, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
-    vmovdqu64   [rbp + 320], zmm8                   ; AES: written
-    vpclmulqdq  zmm6, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm6, zmm6, zmm21                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      ymm3, ymm6, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm26, xmm3, xmm4                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm8, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vpxorq      zmm7, zmm19, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm1, zmm1, zmm27                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm19, zmm24                  ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm11, zmm3, zmm6                   ; AES: last round: the other text
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm1, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm1, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm4, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_2:
-    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm22, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
     vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
+    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
     vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^2: C
+    vpclmulqdq  zmm28, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm27, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm23, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vpternlogq  zmm27, zmm24, zmm25, 0x96           ; C5·H^1: LO += it
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm24, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm5, zmm26, zmm6                   ; AES: round 1
     vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^3: A1·B1
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm23, [rdi + 704], 0x10      ; C4·H^2: A0·K1
+    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C5·H^1: HI += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm24, zmm21, zmm6, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
-    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm6, zmm26, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm7, zmm20, zmm0                   ; C5·H^1: C
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm23, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vpternlogq  zmm30, zmm21, zmm7, 0x96            ; C2·H^4: LO += it
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm7, [rdi + 768], 0x00      ; C5·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^4: LO += it
+    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm23, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm20, zmm7, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm24, zmm8, zmm20, 0x96            ; C2·H^4: HI += it
+    vpshufb     zmm7, zmm20, zmm0                   ; C2·H^4: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^4: C
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 320], 0x01       ; C5·H^1: A1·B0
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, [rdi + 576], 0x10       ; C2·H^4: A0·K1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; C1·H^5: HI += it
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm12                   ; AES: round 7
+    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^5: C
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^5: A = X + C
+    vpternlogq  zmm30, zmm6, zmm8, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C2·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C1·H^5: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm27, zmm9, zmm10, 0x96            ; C1·H^5: LO += it
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vpternlogq  zmm28, zmm6, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^5: HI += it
+    vpxorq      zmm6, zmm30, zmm6                   ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpxorq      zmm8, zmm27, zmm8                   ; C1·H^5: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; reduce: + HI
+    vpternlogq  zmm28, zmm3, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
+    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm9, zmm5, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm7, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm8, zmm5, zmm18                   ; AES: round 13
+    vpxorq      xmm5, xmm3, xmm7                    ; lengths: LO += it
+    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm7, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpxorq      zmm10, zmm19, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
-    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
-    vpclmulqdq  zmm7, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm8, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm7, zmm7, zmm24                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [rbp + 384], zmm6                   ; AES: written
-    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm7, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm7, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
+    vpxorq      xmm2, xmm2, xmm7                    ; lengths: HI += it
+    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm6, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm6, zmm3, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vpxorq      zmm3, zmm19, zmm24                  ; AES: k_Nr + text
+    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm11, zmm4, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm1, xmm8                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm6, zmm0                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm9, zmm0                    ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm1, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm7, zmm0                    ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .rest_written
 .rest_over_3:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
     jae         .rest_over_4
-    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm22, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm23, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C3·H^3: C
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^2: C
-    vpaddd      zmm4, zmm4, zmm20                   ; AES: 12 blocks ahead
-    vpclmulqdq  zmm28, zmm22, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm26, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^3: C
+    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^2: C
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm28, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm31, zmm21, [rdi + 640], 0x00     ; C3·H^3: A0·K0
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm21, [rdi + 192], 0x01     ; C3·H^3: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpxorq      zmm20, zmm21, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm22, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm24, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpternlogq  zmm28, zmm21, zmm27, 0x96           ; C5·H^1: LO += it
+    vpclmulqdq  zmm30, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm21, [rdi + 640], 0x10     ; C3·H^3: A0·K1
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm22, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm22, zmm25, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm5, zmm21, [rdi + 192], 0x11      ; C3·H^3: A1·B1
+    vaesenc     zmm21, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm26, zmm27, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 1
+    vpternlogq  zmm29, zmm5, zmm27, 0x96            ; C5·H^1: HI += it
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vpclmulqdq  zmm6, zmm24, [rdi + 704], 0x10      ; C4·H^2: A0·K1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm27, zmm21, zmm6, 0x96            ; C5·H^1: HI += it
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
-    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm5, zmm21, zmm7                   ; AES: round 2
+    vpshufb     zmm2, zmm2, zmm0                    ; C5·H^1: C
+    vaesenc     zmm6, zmm26, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x01     ; C4·H^2: A1·B0
+    vaesenc     zmm26, zmm28, zmm7                  ; AES: round 2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vpshufb     zmm7, zmm20, zmm0                   ; C5·H^1: C
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm24, [rdi + 256], 0x01     ; C4·H^2: A1·B0
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm7, [rdi + 768], 0x00      ; C5·H^1: A0·K0
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vpternlogq  zmm31, zmm21, zmm7, 0x96            ; C2·H^4: LO += it
+    vaesenc     zmm7, zmm26, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm21, zmm22, [rdi + 256], 0x11     ; C4·H^2: A1·B1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vpternlogq  zmm28, zmm20, zmm22, 0x96           ; C2·H^4: LO += it
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm24, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm21, zmm7, [rdi + 768], 0x10      ; C5·H^1: A0·K1
+    vpternlogq  zmm29, zmm21, zmm8, 0x96            ; C2·H^4: HI += it
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm27, zmm8, zmm21, 0x96            ; C2·H^4: HI += it
+    vpshufb     zmm8, zmm20, zmm0                   ; C2·H^4: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
+    vpclmulqdq  zmm9, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm9, zmm20, zmm10                  ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^4: C
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm7, [rdi + 320], 0x01      ; C5·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
     vpclmulqdq  zmm20, zmm8, [rdi + 576], 0x00      ; C2·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm31, zmm9, zmm20, 0x96            ; C1·H^5: LO += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpternlogq  zmm28, zmm10, zmm20, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm8, [rdi + 576], 0x10       ; C2·H^4: A0·K1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm27, zmm7, zmm10, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm29, zmm2, zmm9, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm6, zmm12                   ; AES: round 7
+    vpshufb     zmm6, zmm25, zmm0                   ; C1·H^5: C
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vmovdqu64   zmm7, [rbp]                         ; C1·H^5: C, bytes as in memory
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^5: A = X + C
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^5: C
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^5: A = X + C
+    vpclmulqdq  zmm6, zmm8, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpternlogq  zmm31, zmm6, zmm9, 0x96             ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm8, [rdi + 128], 0x01      ; C2·H^4: A1·B0
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm7, [rdi + 512], 0x00      ; C1·H^5: A0·K0
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^5: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x10      ; C1·H^5: A0·K1
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 10
-    vpternlogq  zmm27, zmm8, zmm10, 0x96            ; C1·H^5: HI += it
+    vpternlogq  zmm29, zmm6, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 10
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
+    vpxorq      zmm6, zmm31, zmm6                   ; C1·H^5: LO += it
     vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm8, zmm7, [rdi + 64], 0x01        ; C1·H^5: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpxorq      zmm8, zmm28, zmm8                   ; C1·H^5: LO += it
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 11
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 11
+    vpshufd     zmm8, zmm6, 0x4e                    ; reduce: (LO1, LO0)
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^5: A1·B1
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpshufd     zmm10, zmm8, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vpternlogq  zmm27, zmm7, zmm10, 0x96            ; reduce: + HI
-    vaesenc     zmm7, zmm9, zmm17                   ; AES: round 12
+    vpternlogq  zmm29, zmm3, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm3, zmm5, zmm17                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
+    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 12
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm2, [rdi + 816], 0x00       ; lengths: A0·K0
-    vaesenc     zmm10, zmm5, zmm18                  ; AES: round 13
-    vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm9, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 13
+    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vaesenc     zmm8, zmm2, zmm18                   ; AES: round 13
     vaesenc     zmm7, zmm7, zmm18                   ; AES: round 13
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm9, xmm2, [rdi + 816], 0x10       ; lengths: A0·K1
-    vpxorq      zmm11, zmm19, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
-    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
-    vpxorq      zmm9, zmm19, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm8, zmm27                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 384], zmm6                   ; AES: written
-    vpxorq      zmm9, zmm19, [r9 + 128]             ; AES: k_Nr + text
-    vextracti64x4 ymm11, zmm8, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vpxorq      ymm8, ymm8, ymm11                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 448], zmm7                   ; AES: written
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpxorq      xmm26, xmm8, xmm9                   ; reduce: add up the lanes
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm9, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm10, zmm19, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm3, zmm10                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm9                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm10                        ; AES: written
+    vpclmulqdq  zmm1, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm1, zmm1, zmm29                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm19, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm8, zmm19, zmm24                  ; AES: k_Nr + text
+    vaesenclast zmm11, zmm4, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm3, xmm1, xmm3                    ; reduce: add up the lanes
+    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm4, zmm6, zmm0                    ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
@@ -6575,294 +6552,289 @@ gcm256_avx512_k_clmul1_x20_short_seal:
     vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
     vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 640], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 640], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 192], 0x11       ; C4: A1·B1
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 640], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r10 + 640], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r10 + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 192], 0x11       ; C4: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm10, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm10, zmm0                   ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_written
 .rest_over_4:
-    vpshufb     zmm22, zmm4, zmm0                   ; AES: counter block
-    vmovdqu64   zmm23, [rbp + 128]                  ; C3·H^3: C, bytes as in memory
-    vpaddd      zmm24, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm0                  ; C3·H^3: C
-    vpaddd      zmm25, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^2: C, bytes as in memory
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm4, zmm20                  ; AES: 12 blocks ahead
-    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^2: C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm4, zmm4, zmm21                   ; AES: 16 blocks ahead
-    vpclmulqdq  zmm29, zmm23, [rdi + 640], 0x00     ; C3·H^3: A0·K0
-    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm23, [rdi + 192], 0x01     ; C3·H^3: A1·B0
-    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm27, [rdi + 704], 0x00     ; C4·H^2: A0·K0
-    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
-    vpternlogq  zmm29, zmm21, zmm28, 0x96           ; C5·H^1: LO += it
+    vpshufb     zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C3·H^3: C
+    vpaddd      zmm21, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpshufb     zmm22, zmm22, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C4·H^2: C
+    vpaddd      zmm26, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm26, zmm26, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm30, zmm1, [rdi + 640], 0x00      ; C3·H^3: A0·K0
+    vpaddd      zmm27, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm27, zmm27, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm28, zmm1, [rdi + 192], 0x01      ; C3·H^3: A1·B0
+    vpaddd      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm29, zmm22, [rdi + 704], 0x00     ; C4·H^2: A0·K0
+    vpxorq      zmm0, zmm0, zmm5                    ; AES: + k_0
+    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^1: LO += it
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm1, [rdi + 640], 0x10      ; C3·H^3: A0·K1
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
     vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
-    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 1
-    vpclmulqdq  zmm28, zmm23, [rdi + 640], 0x10     ; C3·H^3: A0·K1
-    vaesenc     zmm21, zmm24, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm23, [rdi + 192], 0x11     ; C3·H^3: A1·B1
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm27, [rdi + 704], 0x10     ; C4·H^2: A0·K1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
-    vpternlogq  zmm28, zmm22, zmm24, 0x96           ; C5·H^1: HI += it
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 2
-    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 2
-    vmovdqu64   zmm22, [rbp + 256]                  ; C5·H^1: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
-    vpshufb     zmm22, zmm22, zmm0                  ; C5·H^1: C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm27, [rdi + 256], 0x01      ; C4·H^2: A1·B0
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm22, [rdi + 768], 0x00     ; C5·H^1: A0·K0
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
-    vpternlogq  zmm29, zmm7, zmm23, 0x96            ; C2·H^4: LO += it
+    vpclmulqdq  zmm1, zmm1, [rdi + 192], 0x11       ; C3·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm22, [rdi + 704], 0x10     ; C4·H^2: A0·K1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vpternlogq  zmm28, zmm1, zmm21, 0x96            ; C5·H^1: HI += it
+    vaesenc     zmm1, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 2
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C5·H^1: C
+    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm26, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm22, [rdi + 256], 0x01      ; C4·H^2: A1·B0
+    vaesenc     zmm21, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x00       ; C5·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm27, [rdi + 256], 0x11      ; C4·H^2: A1·B1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm21, zmm22, [rdi + 768], 0x10     ; C5·H^1: A0·K1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpternlogq  zmm30, zmm6, zmm7, 0x96             ; C2·H^4: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm21, zmm8                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm22, [rdi + 256], 0x11      ; C4·H^2: A1·B1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm2, [rdi + 768], 0x10       ; C5·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm28, zmm7, zmm21, 0x96            ; C2·H^4: HI += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^4: C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^4: C
-    vaesenc     zmm9, zmm20, zmm10                  ; AES: round 5
+    vpternlogq  zmm28, zmm7, zmm8, 0x96             ; C2·H^4: HI += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpshufb     zmm7, zmm20, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C2·H^4: C
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm2, [rdi + 320], 0x01       ; C5·H^1: A1·B0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm22, [rdi + 320], 0x01     ; C5·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm7, [rdi + 576], 0x00       ; C2·H^4: A0·K0
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpternlogq  zmm30, zmm8, zmm9, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^1: A1·B1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm20, zmm7, [rdi + 576], 0x00      ; C2·H^4: A0·K0
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
-    vpternlogq  zmm29, zmm10, zmm20, 0x96           ; C1·H^5: LO += it
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm22, [rdi + 320], 0x11     ; C5·H^1: A1·B1
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdi + 576], 0x10       ; C2·H^4: A0·K1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  zmm28, zmm2, zmm8, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm5, zmm12                   ; AES: round 7
+    vpshufb     zmm5, zmm25, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C1·H^5: C
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm7, [rdi + 576], 0x10      ; C2·H^4: A0·K1
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; C1·H^5: HI += it
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vmovdqu64   zmm10, [rbp]                        ; C1·H^5: C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
-    vpshufb     zmm10, zmm10, zmm0                  ; C1·H^5: C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpxorq      zmm10, zmm10, zmm26                 ; C1·H^5: A = X + C
+    vpxorq      zmm3, zmm5, zmm3                    ; C1·H^5: A = X + C
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x01       ; C2·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^4: A1·B0
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm10, [rdi + 512], 0x00     ; C1·H^5: A0·K0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpternlogq  zmm29, zmm11, zmm12, 0x96           ; C1·H^5: LO += it
+    vpclmulqdq  zmm8, zmm3, [rdi + 512], 0x00       ; C1·H^5: A0·K0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm30, zmm5, zmm8, 0x96             ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^4: A1·B1
-    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
-    vpclmulqdq  zmm11, zmm10, [rdi + 512], 0x10     ; C1·H^5: A0·K1
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 10
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 10
-    vpternlogq  zmm28, zmm7, zmm11, 0x96            ; C1·H^5: HI += it
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x10       ; C1·H^5: A0·K1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 10
+    vpternlogq  zmm28, zmm5, zmm7, 0x96             ; C1·H^5: HI += it
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 10
     vaesenc     zmm4, zmm4, zmm15                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm7, zmm10, [rdi + 64], 0x01       ; C1·H^5: A1·B0
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
-    vpxorq      zmm7, zmm29, zmm7                   ; C1·H^5: LO += it
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 11
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 11
-    vpclmulqdq  zmm10, zmm10, [rdi + 64], 0x11      ; C1·H^5: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x01        ; C1·H^5: A1·B0
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 10
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 10
+    vpxorq      zmm7, zmm30, zmm5                   ; C1·H^5: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 11
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 11
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^5: A1·B1
     vaesenc     zmm4, zmm4, zmm16                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 12
-    vpshufd     zmm11, zmm7, 0x4e                   ; reduce: (LO1, LO0)
-    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
-    vaesenc     zmm8, zmm8, zmm17                   ; AES: round 12
-    vpternlogq  zmm28, zmm10, zmm11, 0x96           ; reduce: + HI
-    vaesenc     zmm9, zmm9, zmm17                   ; AES: round 12
-    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x00      ; lengths: A0·K0
+    vpshufd     zmm5, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 11
+    vpternlogq  zmm28, zmm3, zmm5, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 12
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 12
+    vpclmulqdq  xmm3, xmm23, [rdi + 816], 0x00      ; lengths: A0·K0
     vaesenc     zmm4, zmm4, zmm17                   ; AES: round 12
-    vaesenc     zmm11, zmm5, zmm18                  ; AES: round 13
-    vpclmulqdq  xmm5, xmm2, [rdi + 368], 0x01       ; lengths: A1·B0
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 13
-    vpxorq      xmm5, xmm10, xmm5                   ; lengths: LO += it
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 12
+    vpclmulqdq  xmm5, xmm23, [rdi + 368], 0x01      ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 13
+    vpxorq      xmm5, xmm3, xmm5                    ; lengths: LO += it
+    vaesenc     zmm3, zmm2, zmm18                   ; AES: round 13
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 13
-    vpclmulqdq  xmm10, xmm2, [rdi + 816], 0x10      ; lengths: A0·K1
-    vpxorq      zmm12, zmm19, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm2, [rdi + 368], 0x11       ; lengths: A1·B1
-    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm11                  ; AES: written
-    vpxorq      xmm2, xmm10, xmm2                   ; lengths: HI += it
-    vpxorq      zmm10, zmm19, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 384], zmm6                   ; AES: written
-    vpxorq      zmm7, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm10, zmm19, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
-    vextracti64x4 ymm10, zmm7, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 448], zmm8                   ; AES: written
-    vpxorq      zmm12, zmm19, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      ymm7, ymm7, ymm10                   ; reduce: add up the lanes
-    vaesenclast zmm9, zmm9, zmm12                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm9                   ; AES: written
-    vextracti64x2 xmm10, ymm7, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm3, zmm19, zmm3                   ; AES: k_Nr + text
-    vpxorq      xmm26, xmm7, xmm10                  ; reduce: add up the lanes
-    vaesenclast zmm12, zmm4, zmm3                   ; AES: last round: the other text
-    vpandq      zmm3, zmm12, [rdx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm6, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 512], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 512], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [r10 + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r10 + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  xmm2, xmm23, [rdi + 816], 0x10      ; lengths: A0·K1
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 13
+    vpclmulqdq  xmm8, xmm23, [rdi + 368], 0x11      ; lengths: A1·B1
+    vpxorq      zmm9, zmm19, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm8                    ; lengths: HI += it
+    vmovdqu64   [rbp], zmm0                         ; AES: written
+    vpxorq      zmm8, zmm19, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm8                    ; AES: written
+    vpxorq      zmm3, zmm7, zmm28                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm19, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      ymm3, ymm3, ymm9                    ; reduce: add up the lanes
+    vpxorq      zmm7, zmm19, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [rbp + 192], zmm6                   ; AES: written
+    vpxorq      zmm9, zmm19, zmm24                  ; AES: k_Nr + text
+    vpxorq      xmm3, xmm3, xmm7                    ; reduce: add up the lanes
+    vaesenclast zmm11, zmm1, zmm9                   ; AES: last round: the other text
+    vpandq      zmm1, zmm11, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm8, zmm7, [r10 + 512], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r10 + 512], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r10 + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r10 + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm7, zmm4, [r10 + 576], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [r10 + 576], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [r10 + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm6, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
     vpclmulqdq  zmm6, zmm4, [r10 + 640], 0x00       ; C4: A0·K0
     vpclmulqdq  zmm7, zmm4, [r10 + 640], 0x10       ; C4: A0·K1
     vpclmulqdq  zmm8, zmm4, [r10 + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm4, zmm4, [r10 + 192], 0x11       ; C4: A1·B1
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
     vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [r10 + 704], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 704], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10 + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10 + 256], 0x11       ; C5: A1·B1
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpclmulqdq  zmm4, zmm1, [r10 + 704], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm6, zmm1, [r10 + 704], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm1, [r10 + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [r10 + 256], 0x11       ; C5: A1·B1
     vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm11, zmm0                   ; C
-    vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpclmulqdq  zmm4, zmm3, [r10 + 448], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [r10 + 448], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [r10], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r10], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C5: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm3                    ; A = X + C
+    vpclmulqdq  zmm1, zmm0, [r10 + 448], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r10 + 448], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm4, zmm0, [r10], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r10], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; C1: HI += it
 .rest_written:
     lea         rdx, [rbp + rsi]                    ; the last register
     cmp         rcx, 0x40
     jae         .rest_out_longest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jb          .rest_out_under_49
-    vextracti64x2 xmm3, zmm12, 0x02
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vmovdqu64   [rdx + 352], xmm3                   ; written
+    vextracti64x2 xmm0, zmm11, 0x02
+    vmovdqu64   [rdx], ymm11                        ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x03
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 48]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 128]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vextracti64x2 xmm1, zmm11, 0x03
+    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_out_done
 .rest_out_under_49:
     cmp         rcx, 0x21
     jb          .rest_out_under_33
-    vmovdqu64   [rdx + 320], ymm12                  ; written
-    vextracti64x2 xmm3, zmm12, 0x01
+    vmovdqu64   [rdx], ymm11                        ; written
+    vextracti64x2 xmm0, zmm11, 0x01
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm4, zmm12, 0x02
-    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
-    vpshufb     xmm4, xmm4, [rsi + rcx - 32]        ; at the end
-    vpshufb     xmm3, xmm3, [rsi + rcx + 144]       ; in front
-    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vextracti64x2 xmm1, zmm11, 0x02
+    vpxorq      xmm1, xmm1, xmm0                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_33:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jb          .rest_out_under_17
-    vmovdqu64   [rdx + 320], xmm12                  ; written
+    vmovdqu64   [rdx], xmm11                        ; written
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vextracti64x2 xmm3, zmm12, 0x01
-    vpxorq      xmm3, xmm3, xmm12                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rsi + rcx - 16]        ; at the end
-    vpshufb     xmm4, xmm12, [rsi + rcx + 160]      ; in front
-    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rdx + rcx + 304], xmm3             ; written
+    vextracti64x2 xmm0, zmm11, 0x01
+    vpxorq      xmm0, xmm0, xmm11                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm1, xmm11, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm1, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
     jmp         .rest_out_done
 .rest_out_under_17:
     cmp         rcx, 0x10
     jb          .rest_out_under_16
-    vmovdqu64   [rdx + 320], xmm12                  ; written
+    vmovdqu64   [rdx], xmm11                        ; written
     jmp         .rest_out_done
 .rest_out_under_16:
     cmp         rcx, 0x08
     jb          .rest_out_under_8
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrq     [rdx + 320], xmm12, 0x00            ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 8]        ; the last bytes
-    vpextrq     [rdx + rcx + 312], xmm3, 0x00       ; the last bytes
+    vpextrq     [rdx], xmm11, 0x00                  ; the first bytes
+    vpshufb     xmm0, xmm11, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx - 8], xmm0, 0x00         ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_8:
     cmp         rcx, 0x04
     jb          .rest_out_under_4
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vmovd       [rdx + 320], xmm12                  ; the first bytes
-    vpshufb     xmm3, xmm12, [rsi + rcx + 12]       ; the last bytes
-    vmovd       [rdx + rcx + 316], xmm3             ; the last bytes
+    vmovd       [rdx], xmm11                        ; the first bytes
+    vpshufb     xmm0, xmm11, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx - 4], xmm0               ; the last bytes
     jmp         .rest_out_done
 .rest_out_under_4:
     lea         rsi, [rel gcm256_avx512_k_clmul1_x20_short_bytes]
-    vpextrb     byte [rdx + 320], xmm12, 0x00       ; the first bytes
+    vpextrb     byte [rdx], xmm11, 0x00             ; the first bytes
     mov         rdi, rcx
     shr         rdi, 0x01
-    vpshufb     xmm3, xmm12, [rsi + rdi + 16]
-    vpextrb     byte [rdx + rdi + 320], xmm3, 0x00  ; byte n >> 1
-    vpshufb     xmm3, xmm12, [rsi + rcx + 15]       ; the last bytes
-    vpextrb     byte [rdx + rcx + 319], xmm3, 0x00  ; the last bytes
+    vpshufb     xmm0, xmm11, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm11, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx - 1], xmm0, 0x00    ; the last bytes
     jmp         .rest_out_done
 .rest_out_longest:
-    vmovdqu64   [rdx + 320], zmm12                  ; written
+    vmovdqu64   [rdx], zmm11                        ; written
 .rest_out_done:
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
+    vpclmulqdq  zmm0, zmm5, [rel gcm256_avx512_k_clmul1_x20_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm2, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x20_short_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:

@@ -8,10 +8,10 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, r10 rdx, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, rdx, 16 bytes of stack; see each function
 ; cpu        aesni pclmulqdq sse2 sse4_1 ssse3
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      194 instructions: clmul 13, load 20, other 95, shuffle 13, store 8, xor 45
+; group      195 instructions: clmul 13, load 20, other 96, shuffle 13, store 8, xor 45
 ;
 ; ctx        688 bytes, aligned to 16; only init writes it
 ;            16 bytes for each power, H^9 first: C1 from byte 0, C2 from byte 144, R from byte 288; round keys from byte 432
@@ -289,507 +289,46 @@ gcm_sse_winograd_clmul1_x8_compact_init:
 
 ; void gcm_sse_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_encrypt:function (gcm_sse_winograd_clmul1_x8_compact_encrypt.end - gcm_sse_winograd_clmul1_x8_compact_encrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_encrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x01                           ; how it was entered
-.entered:
-    cmp         r9, 0x00
-    je          .done
-    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
-    movdqu      xmm14, [rsi]                        ; counter block
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
-    cmp         r9, 0x80
-    jb          .rest
-    mov         r11, rcx                            ; what is hashed
-    mov         r10, rax                            ; whether nothing is hashed yet
-    cmp         rax, 0x00
-    je          .turn
-    mov         r11, r8
-    jmp         .turn
-.group:
-    mov         r10d, 0x00
-.turn:
-    movdqa      xmm6, xmm14
-    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm7, xmm14
-    pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm8, xmm14
-    pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm9, xmm14
-    pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm10, xmm14
-    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm11, xmm14
-    pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm12, xmm14
-    pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqa      xmm13, xmm14
-    pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    movdqu      xmm0, [rdi + 432]                   ; k_0
-    pxor        xmm6, xmm0                          ; + k_0
-    pxor        xmm7, xmm0                          ; + k_0
-    pxor        xmm8, xmm0                          ; + k_0
-    pxor        xmm9, xmm0                          ; + k_0
-    pxor        xmm10, xmm0                         ; + k_0
-    pxor        xmm11, xmm0                         ; + k_0
-    pxor        xmm12, xmm0                         ; + k_0
-    pxor        xmm13, xmm0                         ; + k_0
-    pxor        xmm3, xmm3
-    pxor        xmm4, xmm4
-    pxor        xmm5, xmm5
-    mov         ebx, 0x10                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.pairs:
-    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
-    aesenc      xmm6, xmm0                          ; round i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    cmp         r10, 0x01
-    je          .alone_0
-    movdqu      xmm0, [r11 + rbx + 16]              ; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rbx + 32]              ; T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rbx + 176]             ; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm3, xmm0                          ; S += it
-    pxor        xmm4, xmm1                          ; LO += it
-    pxor        xmm5, xmm2                          ; HI += it
-.alone_0:
-    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
-    aesenc      xmm6, xmm0                          ; round i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    cmp         r10, 0x01
-    je          .alone_1
-    movdqu      xmm0, [r11 + rbx + 32]              ; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rbx + 48]              ; T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rbx + 192]             ; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm3, xmm0                          ; S += it
-    pxor        xmm4, xmm1                          ; LO += it
-    pxor        xmm5, xmm2                          ; HI += it
-.alone_1:
-    add         rbx, 0x20
-    cmp         rbx, 0x70
-    jb          .pairs
-.after_pairs:
-    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
-    aesenc      xmm6, xmm0                          ; round i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    add         rbx, 0x10
-    cmp         r10, 0x01
-    je          .nothing_hashed
-    movdqu      xmm1, [r11]                         ; C, bytes as in memory
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm1, xmm15                         ; A = X + C
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 32]                    ; T = A + C1
-    movdqa      xmm15, xmm0
-    pxor        xmm15, [rdi + 176]                  ; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm15, xmm15, 0x10                  ; U0·U1
-    pxor        xmm3, xmm0                          ; S += it
-    pxor        xmm4, xmm2                          ; LO += it
-    pxor        xmm5, xmm15                         ; HI += it
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm3, xmm1                          ; S += it
-    pxor        xmm4, xmm0                          ; LO += it
-    pxor        xmm5, xmm2                          ; HI += it
-    pxor        xmm4, xmm3                          ; LO += S
-    pxor        xmm5, xmm3                          ; HI += S
-    pxor        xmm5, [rdi + 304]                   ; HI minus the key terms
-    movdqa      xmm15, xmm4
-    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm5                          ; + HI
-    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-    add         r11, 0x80
-.nothing_hashed:
-    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
-.cipher:
-    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
-    aesenc      xmm6, xmm0                          ; round i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
-    aesenc      xmm6, xmm0                          ; round i
-    aesenc      xmm7, xmm0                          ; round i
-    aesenc      xmm8, xmm0                          ; round i
-    aesenc      xmm9, xmm0                          ; round i
-    aesenc      xmm10, xmm0                         ; round i
-    aesenc      xmm11, xmm0                         ; round i
-    aesenc      xmm12, xmm0                         ; round i
-    aesenc      xmm13, xmm0                         ; round i
-    add         rbx, 0x20
-    cmp         r10, rbx
-    ja          .cipher
-.after_cipher:
-    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
-    movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm6, xmm1                          ; last round: the other text
-    movdqu      [r8], xmm6                          ; written
-    movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm7, xmm1                          ; last round: the other text
-    movdqu      [r8 + 16], xmm7                     ; written
-    movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm8, xmm1                          ; last round: the other text
-    movdqu      [r8 + 32], xmm8                     ; written
-    movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm9, xmm1                          ; last round: the other text
-    movdqu      [r8 + 48], xmm9                     ; written
-    movdqu      xmm1, [rcx + 64]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm10, xmm1                         ; last round: the other text
-    movdqu      [r8 + 64], xmm10                    ; written
-    movdqu      xmm1, [rcx + 80]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm11, xmm1                         ; last round: the other text
-    movdqu      [r8 + 80], xmm11                    ; written
-    movdqu      xmm1, [rcx + 96]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm12, xmm1                         ; last round: the other text
-    movdqu      [r8 + 96], xmm12                    ; written
-    movdqu      xmm1, [rcx + 112]
-    pxor        xmm1, xmm0                          ; k_Nr + text
-    aesenclast  xmm13, xmm1                         ; last round: the other text
-    movdqu      [r8 + 112], xmm13                   ; written
-    add         rcx, 0x80                           ; next group
-    add         r8, 0x80
-    sub         r9, 0x80
-    cmp         r9, 0x80
-    jae         .group
-.after_group:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .rest
-    pxor        xmm4, xmm4
-    pxor        xmm5, xmm5
-    pxor        xmm6, xmm6
-    mov         r10d, 0x10                          ; place of k_1, from k_0
-.last_pairs:
-    movdqu      xmm0, [r11 + r10 + 16]              ; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm3, [r11 + r10 + 32]              ; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + r10 + 32]              ; T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + r10 + 176]             ; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm1                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + r10 + 48]              ; T = A + C1
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + r10 + 192]             ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
-    pxor        xmm4, xmm3                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm1                          ; HI += it
-    add         r10, 0x20
-    cmp         r10, 0x70
-    jb          .last_pairs
-.last_after_pairs:
-    movdqu      xmm1, [r11]                         ; C, bytes as in memory
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm1, xmm15                         ; A = X + C
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 32]                    ; T = A + C1
-    movdqa      xmm3, xmm0
-    pxor        xmm3, [rdi + 176]                   ; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
-    pxor        xmm4, xmm0                          ; S += it
-    pxor        xmm5, xmm2                          ; LO += it
-    pxor        xmm6, xmm3                          ; HI += it
-    movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 16]                    ; T = A + C1
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 160]                   ; U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
-    pxor        xmm4, xmm1                          ; S += it
-    pxor        xmm5, xmm0                          ; LO += it
-    pxor        xmm6, xmm2                          ; HI += it
-    pxor        xmm5, xmm4                          ; LO += S
-    pxor        xmm6, xmm4                          ; HI += S
-    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
-    movdqa      xmm15, xmm5
-    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm6                          ; + HI
-    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-.rest:
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .hashed_all
-    lea         r10, [r9 + 15]
-    and         r10, -16
-    lea         rbx, [rdi + 144]
-    sub         rbx, r10
-    movdqu      xmm1, [rbx + 288]                   ; R: the key terms of all powers that are met
-    pxor        xmm7, xmm7
-    pxor        xmm8, xmm8
-    pxor        xmm9, xmm9
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-.block:
-    movdqa      xmm5, xmm14
-    pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    movdqu      xmm2, [rdi + 432]                   ; k_0
-    pxor        xmm5, xmm2                          ; + k_0
-    mov         r11d, 0x10                          ; place of k_1, from k_0
-    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
-    aesenc      xmm5, xmm2                          ; round i
-    add         r11, 0x10
-    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-.block_round:
-    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
-    aesenc      xmm5, xmm2                          ; round i
-    movdqu      xmm2, [rdi + r11 + 448]             ; k_i
-    aesenc      xmm5, xmm2                          ; round i
-    add         r11, 0x20
-    cmp         r10, r11
-    ja          .block_round
-.after_block_round:
-    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
-    aesenclast  xmm5, xmm2                          ; keystream
-    cmp         r9, 0x10
-    jb          .partial
-    movdqu      xmm6, [rcx]                         ; text
-    pxor        xmm5, xmm6                          ; the other text
-    movdqu      [r8], xmm5                          ; written
-    cmp         rax, 0x00
-    je          .block_chosen
-    movdqa      xmm6, xmm5
-.block_chosen:
-    jmp         .hashed
-.partial:
-    pxor        xmm6, xmm6
-    cmp         r9, 0x08
-    jb          .partial_under8
-    movq        xmm6, [rcx]                         ; bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         r10, r9
-    shl         r10, 0x03
-    sub         r10, 0x78
-    neg         r10                                 ; 8·(15 - r) bits
-    movq        xmm2, r10
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .partial_padded
-.partial_under8:
-    cmp         r9, 0x04
-    jb          .partial_under4
-    movd        xmm6, [rcx]                         ; bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         r10, r9
-    shl         r10, 0x03
-    sub         r10, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, r10
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm6, xmm3                          ; C_last, zero-padded
-    jmp         .partial_padded
-.partial_under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    movq        xmm6, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm2, r10
-    mov         r10d, 0x00                          ; no byte stays
-    shl         r11, 0x03
-    movq        xmm3, r11
-    psllq       xmm2, xmm3                          ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       r10d, byte [rcx + r11]              ; byte r - 1
-    movq        xmm4, r10
-    mov         r10d, 0x00                          ; no byte stays
-    shl         r11, 0x03
-    movq        xmm3, r11
-    psllq       xmm4, xmm3                          ; into place
-    mov         r10d, 0x00                          ; no byte stays
-    por         xmm6, xmm2
-    por         xmm6, xmm4                          ; C_last, zero-padded
-.partial_padded:
-    pxor        xmm5, xmm6                          ; the other text
-    mov         r11, r8
-    movdqa      xmm2, xmm5
-    mov         r10, r9
-    and         r10, 0x08
-    cmp         r10, 0x00
-    je          .partial_stored_8
-    movq        [r11], xmm2                         ; 8 of its bytes
-    psrldq      xmm2, 0x08                          ; the bytes after them
-    add         r11, 0x08
-.partial_stored_8:
-    mov         r10, r9
-    and         r10, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .partial_stored_4
-    movd        [r11], xmm2                         ; 4 of its bytes
-    psrldq      xmm2, 0x04                          ; the bytes after them
-    add         r11, 0x04
-.partial_stored_4:
-    mov         r10, r9
-    and         r10, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .partial_stored_2
-    pextrw      word [r11], xmm2, 0x00              ; 2 of its bytes
-    psrldq      xmm2, 0x02                          ; the bytes after them
-    add         r11, 0x02
-.partial_stored_2:
-    mov         r10, r9
-    and         r10, 0x01
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .partial_stored_1
-    pextrb      byte [r11], xmm2, 0x00              ; 1 of its bytes
-.partial_stored_1:
-    cmp         rax, 0x00
-    je          .partial_chosen
-    movq        xmm3, r9
-    pxor        xmm2, xmm2
-    pshufb      xmm3, xmm2                          ; r in every byte
-    pcmpgtb     xmm3, xmm0                          ; ones in bytes 0..r-1
-    pand        xmm5, xmm3                          ; zero-padded
-    movdqa      xmm6, xmm5
-.partial_chosen:
-    mov         r9d, 0x10
-.hashed:
-    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    pxor        xmm6, xmm15                         ; A = X + C
-    pxor        xmm15, xmm15                        ; X counts once
-    movdqa      xmm2, xmm6
-    pxor        xmm2, [rbx]                         ; T = A + C1
-    movdqa      xmm3, xmm6
-    pxor        xmm3, [rbx + 144]                   ; U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
-    pxor        xmm7, xmm6                          ; S += it
-    pxor        xmm8, xmm2                          ; LO += it
-    pxor        xmm9, xmm3                          ; HI += it
-    add         rbx, 0x10                           ; the next powers
-    add         rcx, 0x10
-    add         r8, 0x10
-    sub         r9, 0x10
-    paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    cmp         r9, 0x00
-    jne         .block
-.after_block:
-.written:
-    pxor        xmm8, xmm7                          ; LO += S
-    pxor        xmm9, xmm7                          ; HI += S
-    pxor        xmm9, xmm1                          ; HI minus the key terms
-    movdqa      xmm15, xmm8
-    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    pshufd      xmm0, xmm8, 0x4e                    ; (LO1, LO0)
-    pxor        xmm0, xmm9                          ; + HI
-    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-.hashed_all:
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
-    movdqu      [rsi], xmm14                        ; counter block
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
-    movdqu      [rdx], xmm15                        ; X
-.done:
-    pop         rbx                                 ; callee-saved
-    ret
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x02                          ; how it was entered
+    jmp         gcm_sse_winograd_clmul1_x8_compact_open.entered
 .end:
 
 ; void gcm_sse_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
-;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, r10
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, rdx, 16 bytes of stack
 global gcm_sse_winograd_clmul1_x8_compact_decrypt:function (gcm_sse_winograd_clmul1_x8_compact_decrypt.end - gcm_sse_winograd_clmul1_x8_compact_decrypt)
 align 32
 gcm_sse_winograd_clmul1_x8_compact_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         eax, 0x00                           ; how it was entered
-    jmp         gcm_sse_winograd_clmul1_x8_compact_encrypt.entered
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14d, 0x00                          ; no parameter of this function
+    mov         r13d, 0x00                          ; no parameter of this function
+    mov         eax, 0x00                           ; no parameter of this function
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
+    jmp         gcm_sse_winograd_clmul1_x8_compact_open.entered
 .end:
 
 ; int gcm_sse_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
@@ -810,7 +349,7 @@ gcm_sse_winograd_clmul1_x8_compact_seal:
     mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10d, 0x00                          ; no parameter of this function
-    mov         r11d, 0x01                          ; how it was entered
+    mov         r11d, 0x03                          ; how it was entered
     jmp         gcm_sse_winograd_clmul1_x8_compact_open.entered
 .end:
 
@@ -834,27 +373,32 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     mov         r11d, 0x00                          ; how it was entered
 .entered:
+    cmp         r11, 0x01
+    je          .text
+    cmp         r11, 0x02
+    je          .text
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
     mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rbx
     ja          .refused
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rbx
     ja          .refused
     mov         rbx, 68719476704                    ; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, rbx
     ja          .refused
-    cmp         r11, 0x01
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x03
     je          .begin
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -869,7 +413,6 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .iv_other:
     mov         r12, rdx
     pxor        xmm4, xmm4
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .iv_short
 .iv_whole:
@@ -897,10 +440,10 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     jae         .iv_whole
 .iv_after_whole:
 .iv_short:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .iv_absorbed
     pxor        xmm3, xmm3
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jb          .iv_under8
     movq        xmm3, [rsi]                         ; bytes 0..7
@@ -914,7 +457,6 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .iv_under4
     movd        xmm3, [rsi]                         ; bytes 0..3
@@ -989,6 +531,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm1, xmm0                          ; E_K(J_0): round i
     add         rsi, 0x10                           ; E_K(J_0)
     mov         rdx, [rdi + 672]                    ; E_K(J_0): place of k_Nr, from k_0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .mask:
     movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
     aesenc      xmm1, xmm0                          ; E_K(J_0): round i
@@ -1005,10 +548,8 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counter
     mov         rbx, r8
     pxor        xmm15, xmm15
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
-    jb          .aad_short
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jb          short .aad_short
 .aad_whole:
     movdqu      xmm0, [rcx]                         ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
@@ -1034,6 +575,8 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     jae         .aad_whole
 .aad_after_whole:
 .aad_short:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     pxor        xmm3, xmm3
@@ -1050,6 +593,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .aad_under4
     movd        xmm3, [rcx]                         ; bytes 0..3
@@ -1097,22 +641,34 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm0, xmm1                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .aad_absorbed:
-    mov         rbp, r14
-    mov         rbx, r13
-    cmp         rbp, 0x80
+    mov         rbx, r14
+    mov         rcx, r13
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .crypt
+.text:
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    mov         rbx, r9
+    mov         r9, rcx
+    mov         rcx, r8
+    mov         rax, rdx
+    mov         r10, rsi
+.crypt:
+    cmp         rbx, 0x80
     jb          .rest
-    mov         rdx, r9                             ; what is hashed
-    mov         rcx, r11                            ; whether nothing is hashed yet
-    cmp         r11, 0x00
-    je          .turn
-    mov         rdx, rbx
+    mov         rsi, r9                             ; what is hashed
+    mov         edx, 0x00                           ; 1 while nothing is hashed yet
+    cmp         r11, 0x02
+    jb          .turn
+    mov         edx, 0x01
+    mov         rsi, rcx
     jmp         .turn
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    mov         ecx, 0x00
+    mov         edx, 0x00
 .turn:
     movdqa      xmm6, xmm14
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
@@ -1150,12 +706,11 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm3, xmm3
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
-    mov         esi, 0x10                           ; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    mov         ebp, 0x10                           ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -1164,14 +719,14 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    cmp         rcx, 0x01
+    cmp         rdx, 0x01
     je          .alone_0
-    movdqu      xmm0, [rdx + rsi + 16]              ; C, bytes as in memory
+    movdqu      xmm0, [rsi + rbp + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rsi + 32]              ; T = A + C1
+    pxor        xmm1, [rdi + rbp + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rsi + 176]             ; U = A + C2
+    pxor        xmm2, [rdi + rbp + 176]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -1179,7 +734,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm4, xmm1                          ; LO += it
     pxor        xmm5, xmm2                          ; HI += it
 .alone_0:
-    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 448]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -1188,14 +743,14 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    cmp         rcx, 0x01
+    cmp         rdx, 0x01
     je          .alone_1
-    movdqu      xmm0, [rdx + rsi + 32]              ; C, bytes as in memory
+    movdqu      xmm0, [rsi + rbp + 32]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rsi + 48]              ; T = A + C1
+    pxor        xmm1, [rdi + rbp + 48]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rsi + 192]             ; U = A + C2
+    pxor        xmm2, [rdi + rbp + 192]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -1203,11 +758,11 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm4, xmm1                          ; LO += it
     pxor        xmm5, xmm2                          ; HI += it
 .alone_1:
-    add         rsi, 0x20
-    cmp         rsi, 0x70
+    add         rbp, 0x20
+    cmp         rbp, 0x70
     jb          .pairs
 .after_pairs:
-    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -1216,12 +771,12 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    add         rsi, 0x10
-    cmp         rcx, 0x01
+    add         rbp, 0x10
+    cmp         rdx, 0x01
     je          .nothing_hashed
-    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
     pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
+    movdqu      xmm0, [rsi + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
@@ -1252,11 +807,11 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pshufd      xmm0, xmm4, 0x4e                    ; (LO1, LO0)
     pxor        xmm0, xmm5                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
-    add         rdx, 0x80
+    add         rsi, 0x80
 .nothing_hashed:
-    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    mov         rdx, [rdi + 672]                    ; place of k_Nr, from k_0
 .cipher:
-    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -1265,7 +820,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 448]             ; k_i
     aesenc      xmm6, xmm0                          ; round i
     aesenc      xmm7, xmm0                          ; round i
     aesenc      xmm8, xmm0                          ; round i
@@ -1274,65 +829,65 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     aesenc      xmm11, xmm0                         ; round i
     aesenc      xmm12, xmm0                         ; round i
     aesenc      xmm13, xmm0                         ; round i
-    add         rsi, 0x20
-    cmp         rcx, rsi
+    add         rbp, 0x20
+    cmp         rdx, rbp
     ja          .cipher
 .after_cipher:
-    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    movdqu      xmm0, [rdi + rbp + 432]             ; k_i
     movdqu      xmm1, [r9]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm6, xmm1                          ; last round: the other text
-    movdqu      [rbx], xmm6                         ; written
+    movdqu      [rcx], xmm6                         ; written
     movdqu      xmm1, [r9 + 16]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm7, xmm1                          ; last round: the other text
-    movdqu      [rbx + 16], xmm7                    ; written
+    movdqu      [rcx + 16], xmm7                    ; written
     movdqu      xmm1, [r9 + 32]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm8, xmm1                          ; last round: the other text
-    movdqu      [rbx + 32], xmm8                    ; written
+    movdqu      [rcx + 32], xmm8                    ; written
     movdqu      xmm1, [r9 + 48]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm9, xmm1                          ; last round: the other text
-    movdqu      [rbx + 48], xmm9                    ; written
+    movdqu      [rcx + 48], xmm9                    ; written
     movdqu      xmm1, [r9 + 64]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm10, xmm1                         ; last round: the other text
-    movdqu      [rbx + 64], xmm10                   ; written
+    movdqu      [rcx + 64], xmm10                   ; written
     movdqu      xmm1, [r9 + 80]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm11, xmm1                         ; last round: the other text
-    movdqu      [rbx + 80], xmm11                   ; written
+    movdqu      [rcx + 80], xmm11                   ; written
     movdqu      xmm1, [r9 + 96]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm12, xmm1                         ; last round: the other text
-    movdqu      [rbx + 96], xmm12                   ; written
+    movdqu      [rcx + 96], xmm12                   ; written
     movdqu      xmm1, [r9 + 112]
     pxor        xmm1, xmm0                          ; k_Nr + text
     aesenclast  xmm13, xmm1                         ; last round: the other text
-    movdqu      [rbx + 112], xmm13                  ; written
+    movdqu      [rcx + 112], xmm13                  ; written
     add         r9, 0x80                            ; next group
-    add         rbx, 0x80
-    sub         rbp, 0x80
-    cmp         rbp, 0x80
+    add         rcx, 0x80
+    sub         rbx, 0x80
+    cmp         rbx, 0x80
     jae         .group
 .after_group:
-    cmp         r11, 0x00
-    je          .rest
+    cmp         r11, 0x02
+    jb          .rest
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         ecx, 0x10                           ; place of k_1, from k_0
+    mov         edx, 0x10                           ; place of k_1, from k_0
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    movdqu      xmm0, [rdx + rcx + 16]              ; C, bytes as in memory
+    movdqu      xmm0, [rsi + rdx + 16]              ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm3, [rdx + rcx + 32]              ; C, bytes as in memory
+    movdqu      xmm3, [rsi + rdx + 32]              ; C, bytes as in memory
     pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rcx + 32]              ; T = A + C1
+    pxor        xmm1, [rdi + rdx + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rcx + 176]             ; U = A + C2
+    pxor        xmm2, [rdi + rdx + 176]             ; U = A + C2
     pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
@@ -1340,22 +895,22 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm5, xmm1                          ; LO += it
     pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rcx + 48]              ; T = A + C1
+    pxor        xmm0, [rdi + rdx + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rcx + 192]             ; U = A + C2
+    pxor        xmm1, [rdi + rdx + 192]             ; U = A + C2
     pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
     pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
     pxor        xmm4, xmm3                          ; S += it
     pxor        xmm5, xmm0                          ; LO += it
     pxor        xmm6, xmm1                          ; HI += it
-    add         rcx, 0x20
-    cmp         rcx, 0x70
+    add         rdx, 0x20
+    cmp         rdx, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
     pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
-    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
+    movdqu      xmm0, [rsi + 16]                    ; C, bytes as in memory
     pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     pxor        xmm1, xmm15                         ; A = X + C
     movdqa      xmm2, xmm0
@@ -1387,17 +942,27 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm0, xmm6                          ; + HI
     pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
 .rest:
+    lea         rbp, [rdi + 128]
+    cmp         r11, 0x00
+    je          .counted
+    cmp         r11, 0x03
+    je          .counted
+    cmp         rbx, 0x00
+    je          .hashed_all
+    add         rbp, 0x10                           ; no block of lengths follows
+.counted:
     movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
-    lea         rcx, [rbp + 15]
-    and         rcx, -16
-    lea         rsi, [rdi + 128]
-    sub         rsi, rcx
-    movdqu      xmm1, [rsi + 288]                   ; R: the key terms of all powers that are met
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    sub         rbp, rdx
+    movdqu      xmm1, [rbp + 288]                   ; R: the key terms of all powers that are met
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
     pxor        xmm9, xmm9
-    cmp         rbp, 0x00
+    cmp         rbx, 0x00
     je          .written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -1408,194 +973,198 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
     movdqa      xmm5, xmm14
     pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
     movdqu      xmm2, [rdi + 432]                   ; k_0
     pxor        xmm5, xmm2                          ; + k_0
-    mov         edx, 0x10                           ; place of k_1, from k_0
-    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    mov         esi, 0x10                           ; place of k_1, from k_0
+    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    add         rdx, 0x10
-    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    add         rsi, 0x10
+    mov         rdx, [rdi + 672]                    ; place of k_Nr, from k_0
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    movdqu      xmm2, [rdi + rdx + 448]             ; k_i
+    movdqu      xmm2, [rdi + rsi + 448]             ; k_i
     aesenc      xmm5, xmm2                          ; round i
-    add         rdx, 0x20
-    cmp         rcx, rdx
+    add         rsi, 0x20
+    cmp         rdx, rsi
     ja          .block_round
 .after_block_round:
-    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    movdqu      xmm2, [rdi + rsi + 432]             ; k_i
     aesenclast  xmm5, xmm2                          ; keystream
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 0x10
+    cmp         rbx, 0x10
     jb          .partial
     movdqu      xmm6, [r9]                          ; text
     pxor        xmm5, xmm6                          ; the other text
-    movdqu      [rbx], xmm5                         ; written
-    cmp         r11, 0x00
-    je          .block_chosen
+    movdqu      [rcx], xmm5                         ; written
+    cmp         r11, 0x02
+    jb          .block_chosen
     movdqa      xmm6, xmm5
 .block_chosen:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .hashed
 .partial:
     pxor        xmm6, xmm6
-    cmp         rbp, 0x08
+    cmp         rbx, 0x08
     jb          .partial_under8
     movq        xmm6, [r9]                          ; bytes 0..7
-    movq        xmm3, [r9 + rbp - 8]                ; the last 8 bytes
-    mov         rcx, rbp
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm2, rcx
+    movq        xmm3, [r9 + rbx - 8]                ; the last 8 bytes
+    mov         rdx, rbx
+    shl         rdx, 0x03
+    sub         rdx, 0x78
+    neg         rdx                                 ; 8·(15 - r) bits
+    movq        xmm2, rdx
     psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
     psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
     punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .partial_padded
 .partial_under8:
-    cmp         rbp, 0x04
+    cmp         rbx, 0x04
     jb          .partial_under4
     movd        xmm6, [r9]                          ; bytes 0..3
-    movd        xmm3, [r9 + rbp - 4]                ; the last 4 bytes
-    mov         rcx, rbp
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rcx
+    movd        xmm3, [r9 + rbx - 4]                ; the last 4 bytes
+    mov         rdx, rbx
+    shl         rdx, 0x03
+    sub         rdx, 0x20                           ; 8·(r - 4) bits
+    movq        xmm2, rdx
     psllq       xmm3, xmm2                          ; into place
     por         xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
-    mov         rdx, rbp
-    shr         rdx, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
-    movq        xmm6, rcx
-    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    movq        xmm2, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    shl         rdx, 0x03
-    movq        xmm3, rdx
+    mov         rsi, rbx
+    shr         rsi, 0x01
+    movzx       edx, byte [r9]                      ; byte 0
+    movq        xmm6, rdx
+    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
+    movq        xmm2, rdx
+    mov         edx, 0x00                           ; no byte stays
+    shl         rsi, 0x03
+    movq        xmm3, rsi
     psllq       xmm2, xmm3                          ; into place
-    mov         rdx, rbp
-    sub         rdx, 0x01
-    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
-    movq        xmm4, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    shl         rdx, 0x03
-    movq        xmm3, rdx
+    mov         rsi, rbx
+    sub         rsi, 0x01
+    movzx       edx, byte [r9 + rsi]                ; byte r - 1
+    movq        xmm4, rdx
+    mov         edx, 0x00                           ; no byte stays
+    shl         rsi, 0x03
+    movq        xmm3, rsi
     psllq       xmm4, xmm3                          ; into place
-    mov         ecx, 0x00                           ; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     por         xmm6, xmm2
     por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
     pxor        xmm5, xmm6                          ; the other text
-    mov         rdx, rbx
+    mov         rsi, rcx
     movdqa      xmm2, xmm5
-    mov         rcx, rbp
-    and         rcx, 0x08
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
+    mov         rdx, rbx
+    and         rdx, 0x08
+    cmp         rdx, 0x00
     je          .partial_stored_8
-    movq        [rdx], xmm2                         ; 8 of its bytes
+    movq        [rsi], xmm2                         ; 8 of its bytes
     psrldq      xmm2, 0x08                          ; the bytes after them
-    add         rdx, 0x08
+    add         rsi, 0x08
 .partial_stored_8:
-    mov         rcx, rbp
-    and         rcx, 0x04
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
+    mov         rdx, rbx
+    and         rdx, 0x04
+    cmp         rdx, 0x00
     je          .partial_stored_4
-    movd        [rdx], xmm2                         ; 4 of its bytes
+    movd        [rsi], xmm2                         ; 4 of its bytes
     psrldq      xmm2, 0x04                          ; the bytes after them
-    add         rdx, 0x04
+    add         rsi, 0x04
 .partial_stored_4:
-    mov         rcx, rbp
-    and         rcx, 0x02
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
+    mov         rdx, rbx
+    and         rdx, 0x02
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x00
     je          .partial_stored_2
-    pextrw      word [rdx], xmm2, 0x00              ; 2 of its bytes
+    pextrw      word [rsi], xmm2, 0x00              ; 2 of its bytes
     psrldq      xmm2, 0x02                          ; the bytes after them
-    add         rdx, 0x02
+    add         rsi, 0x02
 .partial_stored_2:
-    mov         rcx, rbp
-    and         rcx, 0x01
+    mov         rdx, rbx
+    and         rdx, 0x01
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
+    cmp         rdx, 0x00
     je          .partial_stored_1
-    pextrb      byte [rdx], xmm2, 0x00              ; 1 of its bytes
+    pextrb      byte [rsi], xmm2, 0x00              ; 1 of its bytes
 .partial_stored_1:
-    cmp         r11, 0x00
-    je          .partial_chosen
-    movq        xmm3, rbp
+    cmp         r11, 0x02
+    jb          .partial_chosen
+    movq        xmm3, rbx
     pxor        xmm2, xmm2
     pshufb      xmm3, xmm2                          ; r in every byte
     pcmpgtb     xmm3, xmm0                          ; ones in bytes 0..r-1
     pand        xmm5, xmm3                          ; zero-padded
     movdqa      xmm6, xmm5
 .partial_chosen:
-    mov         ebp, 0x10
+    mov         ebx, 0x10
 .hashed:
     pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     pxor        xmm6, xmm15                         ; A = X + C
     pxor        xmm15, xmm15                        ; X counts once
     movdqa      xmm2, xmm6
-    pxor        xmm2, [rsi]                         ; T = A + C1
+    pxor        xmm2, [rbp]                         ; T = A + C1
     movdqa      xmm3, xmm6
-    pxor        xmm3, [rsi + 144]                   ; U = A + C2
+    pxor        xmm3, [rbp + 144]                   ; U = A + C2
     pclmulqdq   xmm6, xmm6, 0x10                    ; A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
     pxor        xmm7, xmm6                          ; S += it
     pxor        xmm8, xmm2                          ; LO += it
     pxor        xmm9, xmm3                          ; HI += it
-    add         rsi, 0x10                           ; the next powers
+    add         rbp, 0x10                           ; the next powers
     add         r9, 0x10
-    add         rbx, 0x10
-    sub         rbp, 0x10
+    add         rcx, 0x10
+    sub         rbx, 0x10
     paddd       xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
-    cmp         rbp, 0x00
+    cmp         rbx, 0x00
     jne         .block
 .after_block:
 .written:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x01
+    je          .summed
+    cmp         r11, 0x02
+    je          .summed
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
-    movq        xmm3, rcx
+    movq        xmm2, rcx
     shl         r8, 0x03                            ; bits
-    movq        xmm2, r8
-    punpcklqdq  xmm3, xmm2                          ; bits of both lengths, bytes reversed
-    pxor        xmm3, xmm15                         ; the lengths
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rsi]                         ; T = A + C1
-    movdqa      xmm4, xmm3
-    pxor        xmm4, [rsi + 144]                   ; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; U0·U1
-    pxor        xmm7, xmm3                          ; S += it
-    pxor        xmm8, xmm2                          ; LO += it
-    pxor        xmm9, xmm4                          ; HI += it
+    movq        xmm0, r8
+    punpcklqdq  xmm2, xmm0                          ; bits of both lengths, bytes reversed
+    pxor        xmm2, xmm15                         ; the lengths
+    movdqa      xmm0, xmm2
+    pxor        xmm0, [rbp]                         ; T = A + C1
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rbp + 144]                   ; U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
+    pxor        xmm7, xmm2                          ; S += it
+    pxor        xmm8, xmm0                          ; LO += it
+    pxor        xmm9, xmm3                          ; HI += it
+.summed:
     pxor        xmm8, xmm7                          ; LO += S
     pxor        xmm9, xmm7                          ; HI += S
     pxor        xmm9, xmm1                          ; HI minus the key terms
     movdqa      xmm15, xmm8
     pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
-    pshufd      xmm1, xmm8, 0x4e                    ; (LO1, LO0)
-    pxor        xmm1, xmm9                          ; + HI
-    pxor        xmm15, xmm1                         ; RES = fold(LO) + HI
+    pshufd      xmm0, xmm8, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm9                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
+.hashed_all:
+    cmp         r11, 0x01
+    je          .text_done
+    cmp         r11, 0x02
+    je          .text_done
     pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
-    movdqu      xmm1, [rsp]                         ; E_K(J_0)
-    pxor        xmm15, xmm1                         ; the tag
-    cmp         r11, 0x00
-    je          .given
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm15, xmm0                         ; the tag
+    cmp         r11, 0x02
+    jb          .given
     movdqu      [rax], xmm15                        ; tag
     mov         eax, 0x00
     add         rsp, 0x10                           ; frame
@@ -1605,31 +1174,45 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
+.text_done:
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    movdqu      [r10], xmm14                        ; counter block
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
+    movdqu      [rax], xmm15                        ; X
+    mov         eax, 0x00
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
+    ret
 .given:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    movq        xmm3, [rax]                         ; bytes 0..7
-    movq        xmm2, [rax + r10 - 8]               ; the last 8 bytes
+    movq        xmm2, [rax]                         ; bytes 0..7
+    movq        xmm1, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
     neg         rax                                 ; 8·(15 - r) bits
-    movq        xmm1, rax
-    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm2                          ; C_last, zero-padded
+    movq        xmm0, rax
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm2, xmm1                          ; C_last, zero-padded
     jmp         .truncated
 .four:
-    movd        xmm3, [rax]                         ; the given tag
+    movd        xmm2, [rax]                         ; the given tag
 .truncated:
-    pxor        xmm15, xmm3                         ; differences
-    movq        xmm2, r10
-    pxor        xmm1, xmm1
-    pshufb      xmm2, xmm1                          ; r in every byte
-    pcmpgtb     xmm2, xmm0                          ; ones in bytes 0..r-1
-    pand        xmm15, xmm2                         ; zero-padded
+    pxor        xmm15, xmm2                         ; differences
+    movq        xmm1, r10
+    pxor        xmm0, xmm0
+    pshufb      xmm1, xmm0                          ; r in every byte
+    pcmpgtb     xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; ones in bytes 0..r-1
+    pand        xmm15, xmm1                         ; zero-padded
     jmp         .compare
 .whole:
     movdqu      xmm0, [rax]                         ; the given tag
@@ -1638,6 +1221,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pshufd      xmm0, xmm15, 0x4e
     por         xmm15, xmm0                         ; all differences
     movq        rax, xmm15
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
@@ -1667,7 +1251,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     pextrw      word [r13], xmm0, 0x00              ; zeros

@@ -78,12 +78,11 @@ def run(
     """Try an order's kernels in its host's sources: those of Debian, or a copy of `source`.
 
     Raises:
-        GhashgenError: the host has no trial, or a program or the sources are missing; or something
-            fails, and then the scratch folder with the logs is kept.
+        GhashgenError: a program or the sources are missing; or something fails, and then the
+            scratch folder with the logs is kept.
     """
     trial, host = order.host.trial, order.host.name
-    if trial is None:
-        raise GhashgenError(f"host {host} has no trial", "leave out --try")
+    assert trial is not None, "a host with a trial"
     require_programs(trial.programs)
     with _scratch() as scratch:
         log = scratch / "log"

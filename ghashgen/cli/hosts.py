@@ -19,11 +19,14 @@ from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one
 
 
-def host_of(name: str) -> Host:
-    """Return the host of this name, or the default for ""."""
+def host_of(name: str, to_try: bool = False) -> Host:
+    """Return the host of this name, or the default for "". One `to_try` must have a trial."""
     known = hosts()
+    fitting = [n for n, host in known.items() if host.trial or not to_try]
     if name and name not in known:
-        raise GhashgenError(f"there is no host {name!r}", choose_one(name, known))
+        raise GhashgenError(f"there is no host {name!r}", choose_one(name, fitting))
+    if name and name not in fitting:
+        raise GhashgenError(f"host {name} has no trial", f"choose one of {', '.join(fitting)}")
     return known[name or DEFAULT]
 
 

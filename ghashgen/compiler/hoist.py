@@ -3,8 +3,8 @@
 A memory operand costs a load port at every use; a constant costs one register. If a loop has too
 few registers for all, the constants that it reads most often get them. They are loaded as late as
 the loops allow, so that a message that takes no loop loads none: at the start of the last block
-outside loops that every path to the loops passes. Code behind that block uses the register too;
-other code uses the memory.
+outside loops that every path to the loops passes. Code behind that block uses the register too,
+until more registers would be needed than there are; other code uses the memory.
 """
 
 from collections import Counter
@@ -46,17 +46,43 @@ def hoist(program: Program, registers: int) -> Program:
         return operand
 
     def moved(op: Op, block: int) -> Op:
-        if not _constants(op):
+        if block in crowded or not _constants(op):
             return op
         return op.on(*(move(operand, op.width, block) for operand in op.operands))
 
-    return replace(
-        program,
-        blocks=tuple(
+    def hoisted() -> Program:
+        found = (
             replace(block, ops=(*loads.get(i, ()), *(moved(op, i) for op in block.ops)))
             for i, block in enumerate(blocks)
-        ),
-    )
+        )
+        return replace(program, blocks=tuple(found))
+
+    crowded: set[int] = set()
+    crowded |= _crowded(hoisted(), registers)
+    return hoisted()
+
+
+def _crowded(program: Program, registers: int) -> set[int]:
+    """Return the blocks outside loops that need too many registers, and those behind them."""
+    live, blocks = liveness(program, CODES), program.blocks
+    vectors = sum(1 << n for reg, n in live.numbers.items() if reg.cls is RegClass.VEC)
+    at = positions(blocks)
+    work = [
+        i
+        for i, block in enumerate(blocks)
+        if not block.depth
+        and any((after.bits & vectors).bit_count() > registers for after in live.after[i])
+    ]
+    found: set[int] = set()
+    while work:
+        i = work.pop()
+        if i in found or blocks[i].depth:
+            continue
+        found.add(i)
+        work += [at[name] for op in blocks[i].ops for name in targets(op)]
+        if falls_through(blocks, i, CODES):
+            work.append(i + 1)
+    return found
 
 
 def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:

@@ -1,14 +1,14 @@
 """place: keeps jumps off the ends of lines of code (`arch.core.Jumps`).
 
 An assembler tells instruction lengths, once. A jump's length follows from positions: it is short
-until its target is out of reach. An assembler that starts with long jumps may keep one long whose
-own length puts its target out of reach; such a jump is marked short (`Label.short`). A jump fused
+until its target is out of reach. An assembler that starts with long jumps may keep some long that
+only their own lengths put out of reach; such jumps are marked short (`Label.short`). A jump fused
 with the comparison before it counts as one instruction. Padding for a jump inside a loop goes
 before the loop's head, where it runs once; padding for a return before the epilogue if the
 convention asks for that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ghashgen.arch.core import Jumps
@@ -90,8 +90,8 @@ def _row(line: Line, isa: Isa) -> Row | None:
 
 
 def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
-    """Return the lines with every jump as short as the others allow, and marked if its own growth
-    would put its target out of reach.
+    """Return the lines with every jump as short as the others allow, and marked if it might stay
+    long where all begin long.
     """
     targeted = {
         i: targets(item.line)[0]
@@ -99,26 +99,36 @@ def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
         if isinstance(item.line, Op) and targets(item.line)
     }
     near = {i: _near(sized[i].line, isa, jumps) for i in targeted}
-    lengths = [jumps.short if i in targeted else item.length for i, item in enumerate(sized)]
-    grew = True
-    while grew:
-        grew = False
+
+    def away(lengths: Sequence[int]) -> Mapping[int, int]:
+        """Return from where each jump ends to its target."""
         at, labels, ends = 0, {}, []
         for item, length in zip(sized, lengths, strict=True):
             if isinstance(item.line, Directive) and item.line.code == "label":
                 labels[item.line.label()] = at
             at += length
             ends.append(at)
-        for i, label in targeted.items():
-            if lengths[i] == jumps.short and labels[label] - ends[i] not in jumps.reach:
-                lengths[i], grew = near[i], True
+        return {i: labels[label] - ends[i] for i, label in targeted.items()}
+
+    lengths = [jumps.short if i in targeted else item.length for i, item in enumerate(sized)]
+    while grown := [
+        i for i, far in away(lengths).items() if lengths[i] < near[i] and far not in jumps.reach
+    ]:
+        for i in grown:
+            lengths[i] = near[i]
+    kept = [near.get(i, item.length) for i, item in enumerate(sized)]
+    while shrunk := [
+        i
+        for i, far in away(kept).items()
+        if kept[i] == near[i] and far + near[i] - jumps.short in jumps.reach
+    ]:
+        for i in shrunk:
+            kept[i] = jumps.short
     lines = [item.line for item in sized]
     for i, label in targeted.items():
         op = lines[i]
         assert isinstance(op, Op)
-        growth = near[i] - jumps.short
-        says = lengths[i] == jumps.short and labels[label] - ends[i] + growth not in jumps.reach
-        lines[i] = op.on(*op.operands[:-1], Label(label, says))
+        lines[i] = op.on(*op.operands[:-1], Label(label, lengths[i] < kept[i]))
     return [_Sized(line, length) for line, length in zip(lines, lengths, strict=True)]
 
 

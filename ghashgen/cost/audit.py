@@ -15,7 +15,7 @@ from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow, RegClass
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of, functions_of
+from ghashgen.kernels.families import family_of, functions_of, loop_of
 from ghashgen.support.errors import GhashgenError
 
 
@@ -162,7 +162,7 @@ def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
         name=kernel.name,
         isa=kernel.instruction_set.name,
         blocks=kernel.blocks,
-        group=region(decoder, loop(code, symbols[family.loop]) if family.loop else ()),
+        group=region(decoder, loop(code, symbols[name]) if (name := loop_of(kernel)) else ()),
         single=region(decoder, _single(decoder, single) if single else ()),
         functions={name: region(decoder, body) for name, body in bodies.items()},
         code_bytes={name: sum(map(decoder.length, body)) for name, body in bodies.items()},

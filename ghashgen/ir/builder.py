@@ -189,9 +189,9 @@ class Builder:
         self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
     ) -> Iterator[None]:
         """Everything recorded inside belongs to a stream; see `ir.program.Stream`."""
-        self._stream = Stream(name, start, end, lean)
+        around, self._stream = self._stream, Stream(name, start, end, lean)
         yield
-        self._stream = None
+        self._stream = around
 
     def branch(self, condition: str, register: VReg, value: VReg | int, target: str) -> None:
         """Go to `target` if register <condition> value; condition is a CODES branch."""

@@ -81,6 +81,13 @@ def family_of(kernel: Point) -> Family[Any]:
     return families()[kernel.family]
 
 
+def loop_of(kernel: Point) -> str:
+    """Return the function whose code has the loop over whole groups, or ""."""
+    name = family_of(kernel).loop
+    entered = functions_of(kernel)[name].enters(kernel) if name else None
+    return entered[0] if entered else name
+
+
 def functions_of(kernel: Point) -> Mapping[str, Function[Any]]:
     """Return the functions that a kernel exports, by name, in the order of emission."""
     own = family_of(kernel).functions().values()

@@ -196,3 +196,18 @@ def test_a_jump_that_would_keep_itself_long_says_that_it_is_short(room: int) -> 
         assert done.lengths[0] == JUMPS.short
     text = syntaxes()["nasm"].instruction(done.ops[0], ISA.rows["jmp"], NAMES).split()
     assert text == ["jmp", *["short"] * bool(room), ".on"]
+
+
+def test_jumps_that_would_keep_each_other_long_say_that_they_are_short() -> None:
+    """NASM stopped at two long jumps, each of which would let the other be short."""
+    lines: list[Line] = [Directive("label", (Label("back"), 0)), *[Op("vzeroupper")] * 2]
+    lines += [Op("jmp", (Label("on"),)), *[Op("vzeroupper")] * 121, Op("jmp", (Label("back"),))]
+    function = replace(unplaced()["mul"], lines=(*lines, Directive("label", (Label("on"), 0))))
+    near = JUMPS.near[Flow.JUMP]
+    for length in (JUMPS.short, near):
+        done = place(function, ISA, (1, 1, length, *[1] * 121, length))
+        jumps = [(op, n) for op, n in zip(done.ops, done.lengths, strict=True) if op.code == "jmp"]
+        assert jumps == [
+            (Op("jmp", (Label("on", True),)), JUMPS.short),
+            (Op("jmp", (Label("back", True),)), JUMPS.short),
+        ]

@@ -210,3 +210,27 @@ def test_registers_that_nearly_suffice_cost_few_slots() -> None:
     program = {"encrypt": functions_of(kernel)["encrypt"].program(kernel)}
     found = compile_programs(program, kernel, SYSV, vectors=15)["encrypt"].allocation
     assert 0 < found.slots < 40
+
+
+def test_behind_a_loop_where_registers_are_few_constants_stay_in_memory() -> None:
+    b = Builder("f", ("p", "n"))
+    p, n = b.params
+    kept = b.variable(b.load(Mem(base=p)), "kept")
+    with b.loop("again"):
+        b.assign(kept, b.xor(kept, b.const(1, "one")))
+        b.assign(n, b.gpr("gpr_sub", n, 1))
+        b.branch("not_below", n, 1, "again")
+    b.assign(kept, b.xor(kept, b.const(1, "one"), "roomy"))
+    b.branch("equal", n, 0, "end")
+    b.label("full")
+    values = [b.load(Mem(base=p, disp=16 * i)) for i in range(15)]
+    for i, value in enumerate(values):
+        b.store(Mem(base=p, disp=16 * i), value)
+    b.assign(kept, b.xor(kept, b.const(1, "one"), "crowded"))
+    b.label("end")
+    b.store(Mem(base=p), kept)
+    found = hoist(b.program(), 16)
+    reads = {op.comment: any(isinstance(x, Mem) for x in op.operands) for op in found.ops}
+    assert reads["roomy"] is False
+    assert reads["crowded"] is True
+    assert most(found) == 16

@@ -53,7 +53,7 @@ def kernel(key: int) -> GcmKernel:
 NARROW = {
     "avx2": GcmKernel(128, "avx2", "winograd", "clmul1", 4, many="groups"),
     "sse": GcmKernel(256, "sse", "k", "clmul1", 2, many="groups"),
-    "avx2 alike": GcmKernel(256, "avx2", "winograd", "clmul1", 6, many="alike"),
+    "avx2 alike": GcmKernel(256, "avx2", "winograd", "clmul1", 10, many="alike"),
     "avx alike": GcmKernel(128, "avx", "k", "clmul1", 6, many="alike", wipe=True),
 }
 """Groups in registers of two lanes, and of one."""

@@ -24,9 +24,11 @@ from helpers.sealing import (
 )
 from helpers.syntaxes import each_syntax
 
+from ghashgen.ir.program import Mem
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.few import most_bytes
+from ghashgen.kernels.memory import IN_TABLE
 from ghashgen.run.arguments import answered
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
@@ -240,3 +242,14 @@ def test_what_open_keeps_of_the_text_is_wiped() -> None:
     for function in ("seal", "open"):
         assert "stack" in made(kernel).left(function).names
         assert not made(replace(kernel, wipe=True)).left(function).names
+
+
+def test_a_seal_in_wide_registers_reads_no_output() -> None:
+    kernel = GcmKernel(128, "avx512", "k", "clmul1", 20)
+    program = functions_of(kernel)["seal"].program(kernel)
+    (loop,) = (block for block in program.blocks if block.label == "group")
+    operands = [x for op in loop.ops for x in op.operands if isinstance(x, Mem) and not x.symbol]
+    text = [x for x in operands if x.within != IN_TABLE]
+    source, out = ({x.disp for x in text if x.base == base} for base in {x.base for x in text})
+    assert source == out == {64 * i for i in range(kernel.registers)}
+    assert len(text) == 2 * kernel.registers

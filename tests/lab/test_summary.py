@@ -171,6 +171,17 @@ def test_check_notices_an_edit_of_a_page(small: Path, page: str) -> None:
     assert (small / page).read_text(encoding="utf-8") == text
 
 
+def test_nothing_is_written_if_a_page_cannot_be(small: Path) -> None:
+    first, *_, last = (small / page for page in PAGES)
+    text = first.read_text(encoding="utf-8")
+    edited = text.replace(BEGIN + "\n", BEGIN + "\nFastest ever.\n")
+    first.write_text(edited, encoding="utf-8")
+    last.write_text(last.read_text(encoding="utf-8").replace(BEGIN, ""), encoding="utf-8")
+    with pytest.raises(GhashgenError, match="does not have the lines"):
+        call("--write")
+    assert first.read_text(encoding="utf-8") == edited
+
+
 def test_check_notices_a_change_of_the_manifest(small: Path, current: Summary) -> None:
     edit_manifest(small, current.costs[0].kernel, 1)
     with pytest.raises(GhashgenError, match="is stale"):

@@ -202,6 +202,17 @@ def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[str, ...], said: s
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nosuch", "there is no host 'nosuch'; "), ("plain", "host plain has no trial; ")],
+)
+def test_only_hosts_with_a_trial_are_named_for_a_trial(name: str, said: str) -> None:
+    told = refused("--try", name)
+    assert said in told
+    tried = {name for name, host in hosts().items() if host.trial}
+    assert {*told.partition("choose one of ")[2].strip().split(", ")} == tried
+
+
 def test_nettle_takes_messages_in_pieces_under_its_own_prefix(tmp_path: Path) -> None:
     into = tmp_path / "nettle" / "ghashgen"
     words = ("--host", "nettle", "--key", "128", "--isa", "avx", "--into", into)
@@ -274,7 +285,7 @@ def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("", "", "test aes128 ... ok"),
         ("if status == 0 { Ok(()) } else", "if status >= 0 { Ok(()) } else", "is_err()"),
-        ("} == 1 {", "} == 2 {", "no kernel serves this CPU"),
+        ("} != 1 {", "} != 2 {", "no kernel serves this CPU"),
         (
             "Ok(()) } else { Err(Error) }",
             "Ok(()) } else { buffer.fill(0); Err(Error) }",

@@ -151,7 +151,7 @@ def test_a_failure_keeps_the_log(surroundings: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        (replace(HOST, trial=None), "host toy has no trial; leave out --try"),
+        (replace(HOST, trial=None), "host toy has no trial; choose one of "),
         (
             replace(HOST, trial=replace(TRIAL, programs={"no-such-tool": "some-package"})),
             "no-such-tool not found; install it: apt-get install some-package",

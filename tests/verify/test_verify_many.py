@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from signal import SIGSEGV
@@ -18,6 +19,7 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search import kernel, telling
 from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction
 from ghashgen.verify.x86_64.elf import load_image
@@ -97,6 +99,39 @@ def test_a_wrong_twin_is_refused(name: str) -> None:
     assertions = read_certificate(proved())
     with pytest.raises(Refutation, match=re.escape(why)):
         Checker(image(edit, **changes), SPEC.meaning(OPEN), assertions).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden", "why"),
+    [
+        (
+            "joint2",
+            "iv_length is iv_length_0",
+            "joint2 -> joint4: rbx is not as the assertion has"
+            " it: wanted ['p', 'messages', '80*record'], found messages+80*record+80",
+        ),
+        (
+            "loop7",
+            "the status is wrong",
+            "joint6 -> loop7: rbx is not as the assertion has"
+            " it: wanted ['p', 'messages', '80*record+80'], found messages+80*record",
+        ),
+    ],
+)
+def test_where_no_assertion_fits_the_refusal_says_where_and_why(
+    name: str, hidden: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the rules say last is of another record."""
+    unfit = deepcopy(proved())
+    unfit["assertions"][name]["places"]["rbx"] = ["p", "messages", "80*record+80"]
+    with pytest.raises(Refutation, match=hidden):
+        Checker(image(), SPEC.meaning(OPEN), read_certificate(unfit)).check()
+    monkeypatch.setattr(kernel, "proposed", lambda *given: iter([unfit]))
+    monkeypatch.setattr(telling.Runs, "go_on", lambda *given: None)
+    with pytest.raises(Refutation) as refused:
+        find_function(image(), SPEC, OPEN)
+    assert refused.value.message == f"no certificate is found, the last is refused: {why}"
+    assert refused.value.at is not None
 
 
 CALL = """

@@ -22,7 +22,7 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
+from ghashgen.kernels.families import loop_of
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, arch_of
 from ghashgen.lab.model.page import ports_name
@@ -140,7 +140,7 @@ def _pressures(built: tuple[Built[Point], ...], where: Target) -> PortAudit:
     """Return the port bounds of every group loop."""
     loops = []
     for item in built:
-        if not (function := family_of(item.kernel).loop):
+        if not (function := loop_of(item.kernel)):
             continue
         code = read_object(item.obj.read_bytes())
         symbol = f"{where.symbol(item.kernel.name)}_{function}"

@@ -1,5 +1,6 @@
 """ghashgen summary: print what the tool proves, counts and has measured, as Markdown."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from ghashgen.kernels.families import DEFAULT
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.figures.gallery import figures, stale
 from ghashgen.lab.standing import long_rows
-from ghashgen.lab.summary import Summary, block_of, blocks, gather, replaced
+from ghashgen.lab.summary import Summary, blocks, gather, replaced
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root, require_clone
@@ -33,14 +34,16 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     root = project_root()
     summary = gather(root)
     pages = blocks(summary)
-    for name, block in pages.items():
-        page = root / name
-        if write:
-            write_whole(page, replaced(read_page(page), block, name=name))
-        elif only_check and block_of(read_page(page), name=name) != block:
-            raise GhashgenError(f"the summary in {page} is stale", "run ghashgen summary --write")
     if write or only_check:
-        _figures(root, write)
+        drawn, texts = figures(root), {root / n: read_page(root / n) for n in pages}
+        made = {root / n: replaced(texts[root / n], block, name=n) for n, block in pages.items()}
+        if write:
+            # All that can be refused is behind.
+            for page, text in made.items():
+                write_whole(page, text)
+            _draw(root / FIGURES, drawn)
+        else:
+            _require_current(texts, made, root / FIGURES, drawn)
     if as_json:
         bare = asdict(replace(summary, measured={}))
         print_json({**{k: v for k, v in bare.items() if k != "measured"}, **_records(summary)})
@@ -51,13 +54,20 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
         click.echo("\n".join(pages.values()), nl=False)
 
 
-def _figures(root: Path, write: bool) -> None:
-    """Write the documents' figures, or refuse if one is stale."""
-    drawn, folder = figures(root), root / FIGURES
-    if not write:
-        if name := stale(folder, drawn):
-            raise GhashgenError(f"{folder / name} is stale", "run ghashgen summary --write")
-        return
+def _require_current(
+    texts: Mapping[Path, str], made: Mapping[Path, str], folder: Path, drawn: Mapping[str, str]
+) -> None:
+    """Refuse if a page or a drawing is not as it would be made now."""
+    remedy = "run ghashgen summary --write"
+    for page, text in made.items():
+        if texts[page] != text:
+            raise GhashgenError(f"the summary in {page} is stale", remedy)
+    if name := stale(folder, drawn):
+        raise GhashgenError(f"{folder / name} is stale", remedy)
+
+
+def _draw(folder: Path, drawn: Mapping[str, str]) -> None:
+    """Write the documents' drawings, and remove those that there are no more."""
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.svg"):
         if path.name not in drawn:

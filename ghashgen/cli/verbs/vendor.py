@@ -181,7 +181,7 @@ def COMMAND(
         raise GhashgenError("--source needs --try", "add it, or leave out --source")
     if tried:
         _require_trial(add, dry_run, force, host_name)
-        host_name = tried
+        host_name = host_of(tried, to_try=True).name
     words = _words(click.get_current_context())
     if checked is not None:
         check(checked, words, as_json)

@@ -25,7 +25,10 @@ class Counters:
         """
         self.b, self.lanes, self.kept = b, kernel.lane_count, kept
         self.first = block
-        value = block
+        self._next = b.variable(self._from(block, first, reverses), "counter")
+
+    def _from(self, block: VReg, first: int, reverses: bool = False) -> VReg:
+        b, value = self.b, block
         if not reverses:
             swap = b.const(BYTE_SWAP, "byte_swap")
             value = b.shuffle_bytes(block, swap, "counter, last word first")
@@ -35,7 +38,12 @@ class Counters:
             value = b.add32(value, b.const_lanes(numbers, name), "lane l is l blocks ahead")
         elif first:
             value = b.add32(value, _number(b, first), "the next counter")
-        self._next = b.variable(value, "counter")
+        return value
+
+    def restart(self, place: Mem) -> None:
+        """Record the load of another counter block, with which to start."""
+        block = self.b.load_spread(place, self.lanes, "counter block")
+        self.b.assign(self._next, self._from(block, 0))
 
     @classmethod
     def at(cls, b: Builder, kernel: AesKernel, place: Mem) -> "Counters":
@@ -77,6 +85,12 @@ class Counters:
             return
         # From here on only lane 0 differs: nothing needs more than the counter itself.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
+
+    def back(self, registers: int) -> None:
+        """Step back over whole registers."""
+        b, blocks = self.b, registers * self.lanes
+        less = b.const((1 << 32) - blocks, f"minus_{blocks}")
+        b.assign(self._next, b.add32(self._next, less, "the counters to come"))
 
     def store(self, place: Mem) -> None:
         """Record the store of the next counter block."""

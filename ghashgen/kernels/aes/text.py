@@ -80,9 +80,12 @@ class Text(Place[K]):
         out: VReg,
         length: VReg,
         whole: bool = False,
+        held: int | None = None,
     ) -> "Text[K]":
-        """Record the loads that all parts need; return the text."""
-        keys = RoundKeys(b, kernel, context, kernel.held_keys)
+        """Record the loads that all parts need; return the text. `held` round keys stay in
+        registers, or as many as the kernel says.
+        """
+        keys = RoundKeys(b, kernel, context, kernel.held_keys if held is None else held)
         return cls(b, kernel, context, keys, source, out, length, counters, whole)
 
     @property
@@ -122,12 +125,19 @@ class Text(Place[K]):
         self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
 
-    def write(self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None) -> None:
-        """Record the last round of whole registers with the text added, and the stores."""
-        b, lanes = self.b, self.kernel.lane_count
+    def write(
+        self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None, first: int = 0
+    ) -> list[VReg]:
+        """Record the last round of whole registers with the text added, and the stores.
+
+        Returns the output.
+        """
+        b, lanes, out = self.b, self.kernel.lane_count, list[VReg]()
         key = key or self.keys.last(lanes)
-        for i, state in enumerate(states):
+        for i, state in enumerate(states, first):
             at = BLOCK_BYTES * lanes * i
             source = self.at(self.source, at)
             written = add_text(b, state, key, source, "last round: the other text")
             b.store(self.at(self.out, ahead + at), written, "written")
+            out.append(written)
+        return out

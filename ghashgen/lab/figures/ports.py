@@ -15,7 +15,7 @@ from ghashgen.cost.audit import loop
 from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Slots, Work, least, simulate, turns_for
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
+from ghashgen.kernels.families import loop_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, document, rect, text
 from ghashgen.support.toolchain import assemble_text, find_assembler
@@ -57,7 +57,7 @@ def body_of(kernel: Point, source: str) -> list[object]:
     data = assemble_text(
         find_assembler(where.syntax.assembler), kernel.name, source, where.fmt.name
     )
-    return loop(read_object(data), f"{kernel.name}_{family_of(kernel).loop}")
+    return loop(read_object(data), f"{kernel.name}_{loop_of(kernel)}")
 
 
 def turn(body: Sequence[object], uarch: Uarch) -> Turn:

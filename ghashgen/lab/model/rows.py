@@ -20,7 +20,7 @@ from ghashgen.cost.count import classes, memory_operands
 from ghashgen.cost.histogram import Histogram, histogram
 from ghashgen.ir.program import Flow
 from ghashgen.kernels.core import Keyed, Point
-from ghashgen.kernels.families import DEFAULT, family_of
+from ghashgen.kernels.families import DEFAULT, loop_of
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.report.topics import topics
@@ -211,7 +211,7 @@ def ours(built: Iterable[Built[Point]], where: Target) -> tuple[Loop, ...]:
     out = []
     for item in built:
         kernel, code = item.kernel, read_object(item.obj.read_bytes())
-        function = f"{where.symbol(kernel.name)}_{family_of(kernel).loop}"
+        function = f"{where.symbol(kernel.name)}_{loop_of(kernel)}"
         body, decoder = group_loop(code, function), code.decoder
         if any(decoder.flow(instruction) is not Flow.NEXT for instruction in body[:-1]):
             continue

@@ -14,7 +14,7 @@ from ghashgen.cost.audit import loop
 from ghashgen.cost.bound import Bound, histogram_bound, spread
 from ghashgen.cost.histogram import histogram
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
+from ghashgen.kernels.families import loop_of
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target
 from ghashgen.lab.report.data import Examined, PortBound
@@ -63,7 +63,7 @@ def _bound(found: Bound, blocks: int) -> PortBound:
 def _said(data: bytes, kernel: Point) -> Examined:
     """Return what an object tells about a kernel."""
     obj = read_object(data)
-    body = loop(obj, f"{kernel.name}_{family_of(kernel).loop}")
+    body = loop(obj, f"{kernel.name}_{loop_of(kernel)}")
     counted = histogram(kernel.instruction_set.arch.decoder, body)
     bounds: dict[str, PortBound] = {}
     lacks: dict[str, tuple[str, ...]] = {}

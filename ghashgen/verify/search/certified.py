@@ -23,6 +23,8 @@ from ghashgen.verify.statements.core import Function, Statement, one_size, sizes
 SCHEMA = 1
 """The schema of a document: {"schema": 1, "functions": {"gcm_seal": certificate, …}}."""
 
+_LAST = "no certificate is found, the last is refused"
+
 Check = Callable[[object], object]
 """Checks a certificate; raises a Refutation if it is refused."""
 
@@ -112,13 +114,14 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
         return
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
-    from ghashgen.verify.search.telling import MOST_STEPS, STEPS, Runs
+    from ghashgen.verify.search.telling import MOST_STEPS, STEPS, Runs, unfit
 
     def meaning() -> Any:
         return spec.meaning(function)
 
     runs = cache(lambda: Runs(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
+    last: object = None
     lost = unsupported("search: no certificate")
     for number, found in enumerate(proposed(image, spec, meaning)):
         if isinstance(found, Refutation):
@@ -129,9 +132,9 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
             try:
                 check(certificate)
             except Refutation as error:
-                refused = error
+                refused, last = error, None
                 if certificate != NOTHING:
-                    refused = _said("no certificate is found, the last is refused", error)
+                    refused, last = _said(_LAST, error), certificate
             else:
                 return
         # To search on may take long, and finds nothing where a function is wrong.
@@ -140,6 +143,8 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
     if refused.category is not Category.UNSUPPORTED:
         raise refused
     runs().go_on(MOST_STEPS)
+    if last is not None and (why := unfit(image, meaning, last)):
+        refused = _said(_LAST, why)
     # That a run is not followed says less than what a certificate shows to be wrong.
     raise runs().unfollowed or refused
 

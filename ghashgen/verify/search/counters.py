@@ -1,4 +1,4 @@
-"""Which counter block a value is: its place, and whether its bytes are turned."""
+"""Which counter block a value is: its place, and whether its bytes are turned or k_0 is added."""
 
 from contextlib import suppress
 from typing import Any
@@ -9,13 +9,23 @@ from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128
+from ghashgen.verify.meaning.algebra import ROUND_KEY
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.rules.state import State
 
 WHOLE = ((0, MASK128),)
-LAYOUTS = (WHOLE, byte_moves(tuple(range(15, -1, -1))))
-"""A counter block as it is in memory, and with its bytes turned."""
+TURNED = byte_moves(tuple(range(15, -1, -1)))
+LAYOUTS = ((WHOLE, False), (TURNED, False), (WHOLE, True))
+"""A counter block as it is in memory, with its bytes turned, and with k_0 added."""
+
+
+def said(at: Number, layout: int) -> Any:
+    """Return what an assertion says of the counter at a place, in a layout."""
+    moves, whitened = LAYOUTS[layout]
+    block = ["t", "counter", ["n", str(at)]]
+    data = ["t", "moves", block, [[shift, hex(keep)] for shift, keep in moves]]
+    return ["t", "xor", data, ["t", "entry", ROUND_KEY, 0]] if whitened else data
 
 
 class KnownCounters:
@@ -52,8 +62,13 @@ class KnownCounters:
 
     def _form(self, place: Number, layout: int) -> Form | None:
         with suppress(Refutation):
-            block = self.counters.block(place)
-            return self.terms.try_form(self.terms.moves(block, LAYOUTS[layout]))
+            moves, whitened = LAYOUTS[layout]
+            block = self.terms.moves(self.counters.block(place), moves)
+            if whitened:
+                if not self.counters.names.algebra.defines(ROUND_KEY, 0):
+                    return None
+                block = self.terms.xor(block, self.terms.entry(ROUND_KEY, 0))
+            return self.terms.try_form(block)
         return None
 
 

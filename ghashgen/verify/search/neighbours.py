@@ -12,10 +12,13 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.meaning.records import PLACE
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.groups import HASH, JUDGE, LETTERS, LIKE, NEXT, SIZE, Groups
+from ghashgen.verify.search.groups import BEHIND, CHECKS, HASH, JUDGE, LETTERS, LIKE, SIZE, Groups
 
-MOST = 4
-"""Blocks of the longest messages of a group."""
+MOST = 8
+"""Blocks of the longest messages of a group, at most."""
+
+AAD = (0, *range(4, BLOCK_BYTES + 1))
+"""Lengths of their AAD."""
 
 Found = tuple[int, State]
 """Where a run comes, and its state there."""
@@ -27,6 +30,8 @@ class Neighbours(Groups):
     def add(self) -> None:
         """Add them."""
         for blocks in range(1, MOST + 1):
+            if not self.is_taken(BLOCK_BYTES * blocks):
+                break
             self.of_blocks(blocks)
         self.add_one()
 
@@ -34,10 +39,7 @@ class Neighbours(Groups):
         """Add the assertions of groups of messages of so many blocks."""
         most, letter = BLOCK_BYTES * blocks, LETTERS[blocks - 1]
         known = LIKE | {"length": most}
-        ranges = {
-            name: [self.least(known, name, most), most]
-            for name, most in (("length", most), ("aad_length", BLOCK_BYTES))
-        }
+        ranges = {"length": [self.least(known, most), most], "aad_length": [AAD[0], AAD[-1]]}
         name = self.begun(letter, known, ranges)
         texts = [self.written(*self.from_(name, known | {PLACE: k})) for k in range(SIZE)]
         to = max(at for at, _ in texts)
@@ -47,6 +49,7 @@ class Neighbours(Groups):
             if at != to:
                 _, state = self.follow(state, at, {to})
             sources.append(self.named(HASH, name, state, to, ghosts))
+        names = [name, *sources]
         if self.search.answers:
             to = self.compared(*self.from_(sources[0], known))
             ghosts |= {"x": None, "mask": False, "answer": {"tag": "tag"}}
@@ -56,13 +59,14 @@ class Neighbours(Groups):
                 for one, state in zip(sources, states, strict=True)
             ]
         self.behind(letter, sources, known, ranges)
+        for name in (*names, *sources):
+            self.assertions[name]["among"] = {"aad_length": [*AAD]}
+        self.assertions[f"{CHECKS}{letter}"]["among"] = {BEHIND["aad_length"]: [*AAD]}
 
-    def least(self, known: dict[str, int], length: str, most: int) -> int:
-        """Return the least value of a length, within its last block, for which there is a group."""
+    def least(self, known: dict[str, int], most: int) -> int:
+        """Return the least length, within its last block, of which there is a group."""
         for value in range(most - BLOCK_BYTES + 1, most + 1):
-            with suppress(Refutation):
-                at = self.from_(NEXT, known | {PLACE: 0, length: value})
-                self.follow(*at, self.inside)
+            if self.is_taken(value):
                 return value
         raise unsupported("search: no group of messages of a length")
 

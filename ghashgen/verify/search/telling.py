@@ -1,6 +1,7 @@
 """Says where a function is wrong, when no certificate is accepted: runs at numbers that may tell.
 
-A length says more than "no invariant". Nothing here proves anything.
+A length says more than "no invariant". If no run is wrong, `unfit` says at which cut a certificate
+does not fit. Nothing here proves anything.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,12 +12,18 @@ from pathlib import Path
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.checking import NOTHING, Way, check_case, check_way, residues
+from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import secret
+from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.regions import ROUNDED
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.power import EXPONENT
+from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import MOST_STEPS as MOST
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.state import State
 from ghashgen.verify.statements.core import Statement, sizes_of
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -117,6 +124,70 @@ def _run_all(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int
         raise unsupported("no length is chosen that there may be")
     for length in fitting:
         run_at(image, meaning, others(own, 0) | {LENGTH: length // own.multiple})
+
+
+class _Telling(Checker):
+    """A check that says of a cut why no assertion fits the state there, as it is.
+
+    Of many messages it is then tried as one at other records, and what is said of those hides why.
+    """
+
+    arrived: State | None = None
+    unfit: Refutation | None = None
+    """Why the assertion that was tried last does not fit."""
+
+    def arrive(self, state: State, address: int, source: Assertion | None) -> None:
+        self.arrived, self.unfit = state, None
+        try:
+            super().arrive(state, address, source)
+        except Refutation:
+            if self.unfit is None:
+                raise
+            raise unsupported(self.unfit.message, address) from None
+
+    def _instance(
+        self, state: State, a: Assertion, source: Assertion | None, numbers: Mapping[str, Number]
+    ) -> None:
+        try:
+            super()._instance(state, a, source, numbers)
+        except Refutation as error:
+            if state is self.arrived:
+                self.unfit = unsupported(error.message + self._places(state, a, error.message))
+            raise
+
+    def _places(self, state: State, a: Assertion, message: str) -> str:
+        """Return what an assertion has in the register that a refusal names, and what is there."""
+        named = message.rpartition(": ")[2].split(" ")[0]
+        if named not in a.registers:
+            return ""
+        return (
+            f": wanted {a.registers[named]}, found {_said(self.registers[named].of(state.machine))}"
+        )
+
+
+def _said(value: Value) -> str:
+    match value:
+        case Pointer():
+            return f"{value.region}+{value.offset}"
+        case int() | Linear():
+            return str(value)
+    return "a secret" if secret(value) else "another value"
+
+
+def unfit(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Refutation | None:
+    """Return why a refused certificate does not fit: where, what it has there, and what is."""
+    cases = certificate.get("stack") if isinstance(certificate, dict) else None
+    aligned = residues(image.target) if cases else {}
+    try:
+        for name, one in (cases or {"": certificate}).items():
+            own = meaning()
+            try:
+                _Telling(image, own, read_certificate(one), aligned.get(name)).check()
+            finally:
+                own.terms.clear()
+    except Refutation as error:
+        return error
+    return None
 
 
 def others(meaning: Meaning, turn: int) -> dict[str, int]:

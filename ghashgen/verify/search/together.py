@@ -13,13 +13,13 @@ from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
-from ghashgen.verify.meaning.letters import LENGTHS
+from ghashgen.verify.meaning.letters import LENGTHS, ROUND_KEY_LETTER
 from ghashgen.verify.meaning.records import MESSAGES, RECORD, RECORD_BYTES
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
-from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.counters import KnownCounters, said
 from ghashgen.verify.search.held import is_mask, records, written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.seen import Seen
@@ -235,11 +235,11 @@ class Together:
         return self._said(values)
 
     def _counter(self, values: Sequence[Any]) -> Any:
-        """Return a counter block of some place, as in memory or with its bytes turned."""
+        """Return a counter block of some place."""
         if self.counters is None or not isinstance(values[0], Term):
             return None
         form = self.terms.try_form(values[0])
-        if form is None or any(n[0] not in "IN+" for n in form.linear):
+        if form is None or any(n[0] not in f"IN+{ROUND_KEY_LETTER}" for n in form.linear):
             return None
         anchors = [(n, self.basis.at(n)) for n in self.anchors] + [(0, [0] * len(values))]
         for anchor, places in anchors:
@@ -249,9 +249,7 @@ class Together:
                     self.known.has(state, combined(place, at), k, v)
                     for state, place, v in several[1:]
                 ):
-                    n = str(combined(anchor, at))
-                    return ["t", "moves", ["t", "counter", ["n", n]],
-                            [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
+                    return said(combined(anchor, at), k)
         return None
 
     def _said(self, values: Sequence[Any]) -> Any:

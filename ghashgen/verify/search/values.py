@@ -21,7 +21,7 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.counters import KnownCounters, said
 from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.looks import MASK, VECTOR
 from ghashgen.verify.search.renaming import replaced
@@ -232,7 +232,7 @@ class Values:
         return ["v", name]
 
     def _counter(self, values: Sequence[Any]) -> Any:
-        """Return a counter block of some place, as in memory or with its bytes turned."""
+        """Return a counter block of some place."""
         if self.counters is None:
             return None
         reach, known = 3 * self._reach + 64 * BLOCK_BYTES, self._known_counters
@@ -256,8 +256,7 @@ class Values:
             bases = map(self.base_of, self.states)
             n = self.number([combined(b, a) for b, a in zip(bases, places, strict=True)])
             if n is not None:
-                return ["t", "moves", ["t", "counter", ["n", str(n)]],
-                        [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
+                return said(n, k)
         return None
 
     def _sum(self, lane: Any) -> Any:

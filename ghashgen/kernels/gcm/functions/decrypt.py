@@ -3,9 +3,9 @@
 from functools import partial
 
 from ghashgen.kernels.core import Function
-from ghashgen.kernels.gcm.parts.compact import DECRYPTS
 from ghashgen.kernels.gcm.parts.directions import build_text, decrypt_text
 from ghashgen.kernels.gcm.parts.params import TEXT
+from ghashgen.kernels.gcm.parts.ways import DECRYPT
 
 FUNCTION = Function(
     name="decrypt",
@@ -16,5 +16,5 @@ FUNCTION = Function(
     ),
     build=partial(build_text, record=decrypt_text),
     statement="decrypt",
-    enters=lambda kernel: ("encrypt", DECRYPTS) if kernel.compact else None,
+    enters=lambda kernel: ("open", DECRYPT) if kernel.compact else None,
 )

@@ -5,6 +5,7 @@ from functools import partial
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.parts.directions import build_text, encrypt_text
 from ghashgen.kernels.gcm.parts.params import TEXT
+from ghashgen.kernels.gcm.parts.ways import ENCRYPT
 
 FUNCTION = Function(
     name="encrypt",
@@ -15,4 +16,5 @@ FUNCTION = Function(
     ),
     build=partial(build_text, record=encrypt_text),
     statement="encrypt",
+    enters=lambda kernel: ("open", ENCRYPT) if kernel.compact else None,
 )

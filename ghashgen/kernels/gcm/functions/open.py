@@ -7,11 +7,11 @@ tags match, not on which bits differ.
 """
 
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.clear import clear
-from ghashgen.kernels.gcm.parts.compact import DECRYPTS, ENCRYPTS
+from ghashgen.kernels.gcm.parts.entered import compact
 from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import (
@@ -25,24 +25,22 @@ from ghashgen.kernels.gcm.parts.params import (
     with_tags,
 )
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
+from ghashgen.kernels.gcm.parts.ways import Way
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
     """Record the function of this kernel."""
     *given, tag, tag_length = b.params
     message = Message(b, kernel, *given)
-    way = b.way(DECRYPTS) if kernel.compact else None
+    way = Way.here(b) if kernel.compact else None
+    if way is not None:
+        way.texts("text")
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     if way is not None:
-        b.branch("equal", way, ENCRYPTS, "begin")
+        way.seals("begin")
     check_tag_length(b, kernel, tag_length, "refused")
     if way is not None:
-        b.label("begin")
-        wanted = message.compact(way)
-        b.branch("equal", way, DECRYPTS, "given")
-        b.store(Mem(base=tag), wanted, "tag")
-        b.give(DONE)
-        b.label("given")
+        wanted = compact(b, message, tag, tag_length, way)
     elif kernel.keeps_output:
         wanted, J0 = message.tag_alone()
     else:

@@ -4,10 +4,10 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.compact import ENCRYPTS
 from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import ASSOCIATED, DONE, NEW_TAG, REFUSED, STATUS
+from ghashgen.kernels.gcm.parts.ways import SEAL
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -34,7 +34,7 @@ FUNCTION = Function(
     ),
     build=build,
     statement="seal",
-    enters=lambda kernel: ("open", ENCRYPTS) if kernel.compact else None,
+    enters=lambda kernel: ("open", SEAL) if kernel.compact else None,
     exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )

@@ -36,9 +36,6 @@ from ghashgen.kernels.gcm.parts.records import place, read, report
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES, twelve_bytes
 from ghashgen.kernels.hash.parts.interface import entries, in_register, key_sum, to_register
 
-AT_ONCE = {1: 8, 2: 6}
-"""Registers that go through the cipher side by side, at most, by lanes."""
-
 AAD_PIECES = (8, 4)
 """AAD is read as two pieces, which may overlap: of 8 bytes, or of 4 if it has fewer than 8."""
 
@@ -64,6 +61,9 @@ JOINED = b"".join(map(joined, range(BLOCK_BYTES + 1)))
 
 class Columns:
     """What is recorded for groups of messages of `blocks` blocks."""
+
+    at_once: Mapping[int, int] = {1: 8, 2: 6}
+    """Registers that go through the cipher side by side, at most, by lanes."""
 
     def __init__(
         self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool, blocks: int, slots: int
@@ -149,7 +149,7 @@ class Columns:
         # The last block comes first: it is written before the one before it.
         wanted = [(c, j) for c in self.columns for j in range(self.blocks, -1, -1)]
         bases: dict[int, VReg] = {}
-        parts = -(-len(wanted) // AT_ONCE[self.lanes])
+        parts = -(-len(wanted) // self.at_once[self.lanes])
         ends = [len(wanted) * part // parts for part in range(parts + 1)]
         for begin, end in pairwise(ends):
             states, some = [], wanted[begin:end]
@@ -181,11 +181,14 @@ class Columns:
 
     def _at(self, record: VReg, word: str, i: int, block: int) -> Mem:
         """Return the place of a block of a message, or of the last 16 bytes for its last block."""
-        base = read(self.b, record, word, i)
+        base = self._pointer(record, word, i)
         if block == self.blocks and block > 1:
             (_, length), _ = self.words_of
             return Mem(base=base, index=length, disp=-BLOCK_BYTES, within=IN_TEXT)
         return Mem(base=base, disp=BLOCK_BYTES * (block - 1), within=IN_TEXT)
+
+    def _pointer(self, record: VReg, word: str, i: int) -> VReg:
+        return read(self.b, record, word, i)
 
     def _write(self, record: VReg, column: int, block: int, state: VReg, last: VReg) -> None:
         b = self.b

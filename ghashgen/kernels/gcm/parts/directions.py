@@ -16,7 +16,6 @@ from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.alone import text_alone
-from ghashgen.kernels.gcm.parts.compact import ENCRYPTS, crypt_text
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
@@ -29,17 +28,13 @@ LAG = 0.15
 def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str], None]) -> None:
     """Record a whole function: a text of any length, its counter and its hash as they are left."""
     context, counter, x, source, out, length = b.params
-    way = b.way(ENCRYPTS) if kernel.compact else None
     b.branch("equal", length, 0, "done")
     if kernel.short and kernel.key_lanes > 1:
         text_alone(b, kernel, record is encrypt_text, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
     place = Mem(base=counter)
     text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
-    if way is not None:
-        crypt_text(text, X, way)
-    else:
-        record(text, X, "store")
+    record(text, X, "store")
     text.counters.store(place)
     store_block(b, kernel.hash, x, X)
     b.label("done")

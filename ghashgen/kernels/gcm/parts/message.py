@@ -17,7 +17,6 @@ from ghashgen.kernels.aes.groups import crypt
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.compact import absorbed, crypt_text
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
 from ghashgen.kernels.gcm.parts.lengths import length_block
@@ -29,8 +28,8 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.straight import wide
-from ghashgen.kernels.gcm.parts.tag import add_mask, finish_tag, keep_mask
+from ghashgen.kernels.gcm.parts.straight import held_keys, wide
+from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
@@ -94,22 +93,8 @@ class Message:
     def decrypt_alone(self, J0: VReg) -> None:
         """Record the text decrypted, and not hashed."""
         b, kernel = self.b, self.kernel
-        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        counters = Counters(b, kernel, self.in_every_lane(J0), first=1, kept=False)
         crypt(self._text(counters))
-
-    def compact(self, way: VReg) -> VReg:
-        """Record the message in loops, either way; return its tag."""
-        b, kernel, context = self.b, self.kernel, self.context
-        with b.part("iv"):
-            J0 = first_counter(b, kernel, context, self.iv, self.iv_length)
-        keep_mask(b, kernel, context, J0)
-        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
-        with b.part("aad"):
-            left = b.gpr("gpr_copy", self.aad_length)
-            X = absorbed(b, kernel, context, self.aad, left)
-        lengths = partial(length_block, b, kernel, self.aad_length, self.length)
-        crypt_text(self._text(counters), X, way, lengths)
-        return add_mask(b, kernel, X)
 
     def _wide(
         self, short_end: Callable[[VReg], None], lengths: Callable[[], VReg], encrypts: bool
@@ -123,12 +108,13 @@ class Message:
                 tag = short(text, iv, S, block, encrypts)
             short_end(tag)
 
+        held = held_keys(kernel, encrypts)
         if kernel.short:
             S, J0 = self._begin_short(few)
-            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
+            text = self._text(Counters(b, kernel, J0, first=1, kept=False), held)
         else:
             S, start = self._begin_straight()
-            text = self._text(start)
+            text = self._text(start, held)
             (J0,) = start.last_blocks(1)
             start.skip(1)
         b.buffer(1)
@@ -140,7 +126,7 @@ class Message:
         with b.part("iv"):
             J0 = first_counter(b, kernel, self.context, self.iv, self.iv_length)
         keep_mask(b, kernel, self.context, J0)
-        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        counters = Counters(b, kernel, self.in_every_lane(J0), first=1, kept=False)
         return self._hash_aad(), self._text(counters)
 
     def _hash_aad(self) -> VReg:
@@ -168,9 +154,9 @@ class Message:
         start = None
         if kernel.instruction_set.partial_registers:
             # Before the AAD, so that every path writes upper halves.
-            start = Counters(b, kernel, self._in_every_lane(J0), kept=False)
+            start = Counters(b, kernel, self.in_every_lane(J0), kept=False)
         self._assign_state(S)
-        return S, start or Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        return S, start or Counters(b, kernel, self.in_every_lane(J0), first=1, kept=False)
 
     def _begin_short(self, short: Callable[[VReg, VReg], None]) -> tuple[VReg, VReg]:
         """Record everything before the text. `short`, given S and IV || 0, records short messages.
@@ -181,7 +167,7 @@ class Message:
         b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
         S, J0 = b.register("S"), b.register("J_0 in every lane", lanes)
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
-        iv = self._in_every_lane(twelve_bytes(b, self.iv), "IV || 0")
+        iv = self.in_every_lane(twelve_bytes(b, self.iv), "IV || 0")
         self._assign_state(S)
         b.branch("not_below", self.length, most_bytes(kernel) + 1, "long")
         short(S, iv)
@@ -191,7 +177,7 @@ class Message:
         b.label("other")
         with b.part("iv"):
             hashed = hashed_counter(b, kernel, self.context, self.iv, self.iv_length)
-            b.assign(J0, self._in_every_lane(hashed))
+            b.assign(J0, self.in_every_lane(hashed))
             self._assign_state(S)
         b.label("begun")
         return S, J0
@@ -209,7 +195,8 @@ class Message:
             self._but_one_product(S)
         b.label("text")
 
-    def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
+    def in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
+        """Record a register with the block in each of its lanes."""
         lanes = self.kernel.lane_count
         return block if lanes == 1 else self.b.spread_lane(block, lanes, f"{name} in every lane")
 
@@ -257,7 +244,8 @@ class Message:
         keys = RoundKeys(self.b, self.kernel, self.context)
         return self.b, self.kernel, self.context, keys, self.source, self.out, self.length
 
-    def _text(self, counters: Counters) -> Text:
+    def _text(self, counters: Counters, held: int | None = None) -> Text:
         b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
-        return Text.at_entry(b, self.kernel, self.context, counters, self.source, out, left)
+        of = b, self.kernel, self.context, counters, self.source, out, left
+        return Text.at_entry(*of, held=held)

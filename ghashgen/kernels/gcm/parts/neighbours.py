@@ -26,8 +26,9 @@ from ghashgen.kernels.gcm.parts.plan import choose
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read, report
 from ghashgen.kernels.hash.parts.interface import in_register, to_register
 
-MOST = 4
-"""Blocks of the longest message in a group."""
+MOST = {1: 4, 2: 8}
+"""Blocks of the longest message in a group, by lanes, if the table has its powers of H and two
+more. With one lane, longer ones gained nothing on a Zen 4."""
 
 
 def groups_of_neighbours(
@@ -46,13 +47,16 @@ def groups_of_neighbours(
     for register, word in zip(lengths, ("len", "aad_len"), strict=True):
         b.assign(register, read(b, record, word))
     usual_and_alike(b, record, lengths, encrypts, "one")
-    for register, least, most in zip(
-        lengths, (BLOCK_BYTES, min(AAD_PIECES)), (MOST * BLOCK_BYTES, BLOCK_BYTES), strict=True
-    ):
-        b.branch("below", register, least, "one")
-        b.branch("not_below", register, most + 1, "one")
+    longest = min(MOST[kernel.lane_count], kernel.layout.top - 2)
+    b.branch("below", lengths[0], BLOCK_BYTES, "one")
+    b.branch("not_below", lengths[0], longest * BLOCK_BYTES + 1, "one")
+    b.branch("equal", lengths[1], 0, "fits")
+    b.branch("below", lengths[1], min(AAD_PIECES), "one")
+    b.branch("not_below", lengths[1], BLOCK_BYTES + 1, "one")
+    b.label("fits")
     kinds = [
-        Neighbours(b, kernel, b.params[0], encrypts, m, slots, lengths) for m in range(1, MOST + 1)
+        Neighbours(b, kernel, b.params[0], encrypts, m, slots, lengths)
+        for m in range(1, longest + 1)
     ]
 
     def groups(kind: Neighbours) -> None:
@@ -63,6 +67,7 @@ def groups_of_neighbours(
                 usual_and_alike(b, record, lengths, encrypts, "no")
                 b.label("first")
                 kind.first_row(record)
+                kind.pointers.clear()
                 b.label("hash")
                 kind.finished(record, 0, True)
                 kind.judged(record, 0)
@@ -82,6 +87,9 @@ def groups_of_neighbours(
 class Neighbours(Columns):
     """What is recorded for such groups of messages of `blocks` blocks."""
 
+    at_once: Mapping[int, int] = {1: 8, 2: 10}
+    """No GHASH is beside the cipher."""
+
     def __init__(
         self,
         b: Builder,
@@ -95,11 +103,17 @@ class Neighbours(Columns):
         super().__init__(b, kernel, context, encrypts, blocks, slots)
         self.length, self.aad_length = lengths
         self.words_of = [("len", self.length), ("aad_len", self.aad_length)]
+        self.pointers = dict[tuple[str, int], VReg]()
 
     @staticmethod
     def most(blocks: int) -> int:
         """Return how many messages make a group."""
         return MESSAGES_AT_ONCE
+
+    def _pointer(self, record: VReg, word: str, i: int) -> VReg:
+        if (word, i) not in self.pointers:
+            self.pointers[word, i] = super()._pointer(record, word, i)
+        return self.pointers[word, i]
 
     def _write(self, record: VReg, column: int, block: int, state: VReg, last: VReg) -> None:
         b, given, ends = self.b, self._text(record, column, block), block == self.blocks > 1
@@ -201,6 +215,7 @@ class Neighbours(Columns):
         b = self.b
         for i in () if self.encrypts else range(self.count):
             b.label(f"wrong_{i}")
+            self.pointers.clear()
             zeros = b.zero("zeros")
             for j in range(1, self.blocks + 1):
                 b.store(self._at(record, "out", i, j), zeros, "zeros")

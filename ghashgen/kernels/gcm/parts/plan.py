@@ -29,8 +29,19 @@ from ghashgen.kernels.hash.parts.interface import entries, to_register
 Sums = Mapping[str, Value]
 """The accumulators of a sum of products, by name."""
 
+MIDDLE = 0.5
+"""Where the second half of a path begins, in time."""
+
 States = tuple[list[VReg], VReg | None]
 """All rounds but the last: of the text, and of J_0 if that has a state of its own."""
+
+
+def half(count: int) -> int:
+    """Return how many of a seal's registers go through the cipher before the others; 0: none.
+
+    Three registers side by side, with a hash beside them, keep a core busy.
+    """
+    return -(-count // 2) if count >= 6 else 0
 
 
 def products(
@@ -131,8 +142,10 @@ class Path:
     """Whether the last register has a lane for J_0."""
     state: VReg | None = None
     """X, which joins C_1."""
-    ahead: int = 0
-    """Bytes from the pointer of the output to its place."""
+    begin: Callable[[int], list[VReg]] | None = None
+    """Records all rounds but the last of the first half of a seal, which is hashed beside the
+    second; `cipher` then records those of the second.
+    """
 
     def record(self) -> None:
         """Record the path up to its sums."""
@@ -140,21 +153,29 @@ class Path:
         lanes, in_turn = self.text.kernel.lane_count, plan.hash == "in turn"
         early = plan.hash == "before" and not self.encrypts
         outs, last = list[VReg](), list[Callable[[], VReg]]()
-        with self._stream("hash", lean=True):
+        hashed = half(self.count) if self.begin else 0
+        with self._stream("hash", end=MIDDLE if hashed else 1.0):
             sums = self.sums()
             if early:
                 sums = self.hash(sums, self.given())
+        if self.begin and hashed:
+            with self._stream("cipher", lean=False):
+                b.about(plan.notes[0])
+                for i, state in enumerate(self.begin(hashed)):
+                    outs.append(self._write(state, keys.last(lanes), i))
+                b.about("")
+            with self._stream("hash of the first half", start=MIDDLE):
+                sums = self.hash(sums, outs)
         with self._stream("cipher", lean=False):
             b.about(plan.notes[0])
-            states, J0 = self.cipher(self.count, self.free)
+            states, J0 = self.cipher(self.count - hashed, self.free)
             held = None if in_turn or plan.hash == "never" else keys.last(lanes)
             if held is None:
                 self._own_mask(J0, None)
-            for i in range(self._whole):
+            for i in range(hashed, self._whole):
                 raw = self._load(i) if in_turn else None
-                key, other = held or self._last_key(lanes), raw or self._place(self.text.source, i)
-                outs.append(add_text(b, states[i], key, other, plan.notes[3]))
-                b.store(self._place(self.text.out, i, self.ahead), outs[-1], "written")
+                key = held or self._last_key(lanes)
+                outs.append(self._write(states[i - hashed], key, i, raw))
                 if raw is not None:
                     sums = self.hash(sums, [outs[-1] if self.encrypts else raw], i)
             if end is not None:
@@ -169,7 +190,7 @@ class Path:
                 last.append(end.ciphertext(written, outs, self.encrypts))
             b.about("")
         if not early and plan.hash != "never":
-            rest, first = ((), self._whole) if in_turn else (outs, 0)
+            rest, first = ((), self._whole) if in_turn else (outs[hashed:], hashed)
             sums = self.hash(sums, chain(rest, (C() for C in last)), first)
         assign(b, self.acc, sums)
         if end is not None and end.late and end.kept is None:
@@ -194,13 +215,20 @@ class Path:
             sums = products(b, kernel.hash, sums, A, keys, self.plan.notes[1].format(i + 1))
         return sums
 
+    def _write(self, state: VReg, key: Value, i: int, raw: VReg | None = None) -> VReg:
+        """Record the last round of register i, and its store."""
+        b, other = self.text.b, raw or self._place(self.text.source, i)
+        out = add_text(b, state, key, other, self.plan.notes[3])
+        b.store(self._place(self.text.out, i), out, "written")
+        return out
+
     @property
     def _whole(self) -> int:
         """Registers before the last."""
         return self.count - (self.end is not None)
 
-    def _place(self, base: VReg, i: int, ahead: int = 0) -> Mem:
-        return self.text.at(base, ahead + BLOCK_BYTES * self.text.kernel.lane_count * i)
+    def _place(self, base: VReg, i: int) -> Mem:
+        return self.text.at(base, BLOCK_BYTES * self.text.kernel.lane_count * i)
 
     def _load(self, i: int) -> VReg:
         place, lanes = self._place(self.text.source, i), self.text.kernel.lane_count
@@ -220,5 +248,8 @@ class Path:
         keys = self.text.keys
         return keys.operand(keys.rounds, lanes)
 
-    def _stream(self, name: str, lean: bool) -> AbstractContextManager[None]:
-        return stream(self.text, name, lean=lean) if self.plan.streams else nullcontext()
+    def _stream(
+        self, name: str, start: float = 0.0, end: float = 1.0, lean: bool = True
+    ) -> AbstractContextManager[None]:
+        way = self.plan.streams
+        return stream(self.text, name, start, end, lean=lean) if way else nullcontext()

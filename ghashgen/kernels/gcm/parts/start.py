@@ -10,7 +10,7 @@ from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.compact import absorbed
+from ghashgen.kernels.gcm.parts.compact_rest import absorbed
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_register
 

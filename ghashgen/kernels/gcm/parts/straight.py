@@ -3,6 +3,11 @@
 Groups are as in `directions`, but a last whole group is not one of them: 1 to n blocks remain for
 the rest, which hashes the length block with them. J_0 goes through the cipher beside the first
 group, or beside a text without groups, which hides its latency.
+
+A seal hashes a group beside the cipher of the next one, from the registers that produced it: to
+read 64 bytes back that were just written across a cache line takes long. So that a group and the
+states of the next fit, and the first half of a rest can be hashed beside its second, large groups
+and rests go through the cipher in two halves (`plan.half`).
 """
 
 from collections.abc import Callable, Mapping
@@ -12,14 +17,40 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import rounds
 from ghashgen.kernels.bytes.exact import Exact, cut
-from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
+from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, GcmKernel
 from ghashgen.kernels.gcm.parts import ends
-from ghashgen.kernels.gcm.parts.directions import group_loop
-from ghashgen.kernels.gcm.parts.plan import WIDE, Path, States, Sums, accumulators, choose, products
+from ghashgen.kernels.gcm.parts.plan import (
+    WIDE,
+    Path,
+    States,
+    Sums,
+    accumulators,
+    choose,
+    half,
+    products,
+)
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, times_h
+from ghashgen.kernels.hash.parts.interface import (
+    GROUP,
+    entries,
+    finish_group,
+    key_sum,
+    times_h,
+    to_register,
+)
+
+
+def held_keys(kernel: GcmKernel, encrypts: bool) -> int:
+    """Return how many round keys stay in registers. In a seal a group is there, beside the states
+    of the next and its hash.
+    """
+    if not encrypts:
+        return kernel.held_keys
+    taken = kernel.registers + (half(kernel.registers) or kernel.registers)
+    taken += 3 + 2 * len(kernel.hash.multiplier.accumulators)
+    return max(0, min(kernel.held_keys, kernel.instruction_set.vector_registers - taken))
 
 
 def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: bool) -> VReg:
@@ -40,23 +71,41 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     b.label("groups")
     X, keys = b.register("X"), group_keys(b, hashing, text.context)
 
-    def last_group() -> None:
-        b.assign(X, add_group(b, hashing, text.context, X, text.out, keys))
+    count = kernel.registers
+    first = half(count) if encrypts else 0
+    kept = [b.register(f"C_{i + 1}", kernel.lane_count) for i in range(count)]
+
+    def load(at: int, lanes: int) -> VReg:
+        return to_register(b, hashing, kept[at // lanes], "C")
+
+    def hash_group() -> None:
+        given = load if encrypts else None
+        b.assign(X, add_group(b, hashing, text.context, X, text.source, keys, load=given))
+
+    def cipher(J0: VReg | None = None) -> None:
+        b.about("AES")
+        for at, some in [(0, first), (first, count - first)] if first else [(0, count)]:
+            states = encipher(text, None if at else J0, text.counters.blocks(some))
+            for i, out in enumerate(text.write(states, first=at), at):
+                if encrypts:
+                    b.assign(kept[i], out)
+        b.about("")
 
     with stream(text, "hash"):
         b.assign(X, times_h(b, hashing, text.context, S) if encrypts else first_group(text, acc, S))
     with stream(text, "cipher", lean=False):
-        b.about("AES")
-        text.write(encipher(text, J0, text.counters.blocks(kernel.registers)))
-        b.about("")
-    text.move(text.source, group_bytes, "next group")
-    if not encrypts:
-        text.move(text.out, group_bytes)
-    text.shorten(group_bytes)
+        cipher(J0)
+    text.advance(group_bytes, "next group")
     b.branch("below", text.length, group_bytes + 1, "rest")
-    group_loop(text, X, keys, encrypts, group_bytes + 1)
+    with b.loop(GROUP):
+        with stream(text, "hash"):
+            hash_group()
+        with stream(text, "cipher", lean=False):
+            cipher()
+        text.advance(group_bytes, "next group")
+        b.branch("not_below", text.length, group_bytes + 1, GROUP)
     b.label("rest")
-    b.assign(tag, rest("rest", X, lengths(), group=last_group if encrypts else None))
+    b.assign(tag, rest("rest", X, lengths(), group=hash_group if encrypts else None))
     b.label("tagged")
     return tag
 
@@ -93,7 +142,7 @@ def _rest(
     """
     b, kernel, lanes = text.b, text.kernel, text.kernel.lane_count
     hashing, top, step = kernel.hash, kernel.layout.top, BLOCK_BYTES * lanes
-    alone, ahead = J0 is not None, 0 if group is None else text.group_bytes
+    alone = J0 is not None
     least, most = 2 if alone else 1, kernel.registers
 
     def path(count: int, end: ends.End | None, key_at: VReg) -> None:
@@ -106,8 +155,11 @@ def _rest(
                 group()
             return sums
 
-        of = WIDE, text, encrypts, acc, _beside(text, J0), None, count, end, key_at, top, before
-        Path(*of, state=None if alone else state, ahead=ahead).record()
+        cipher, begin = _beside(text, J0), None
+        if encrypts and half(count):
+            cipher, begin = _beside(text, None), partial(_begun, text, J0)
+        of = WIDE, text, encrypts, acc, cipher, None, count, end, key_at, top, before
+        Path(*of, state=None if alone else state, begin=begin).record()
 
     def few(numbers: range) -> None:
         exact = end = None
@@ -125,9 +177,9 @@ def _rest(
         if count < most:
             b.emit("jump", Label(f"{name}_written"))
 
-    def last(base: VReg, ahead: int = 0) -> Mem:
+    def last(base: VReg) -> Mem:
         start = b.gpr("gpr_address", Mem(base=base, index=at), note="the last register")
-        return text.at(start, ahead)
+        return text.at(start)
 
     def label(kind: str, unit: int = 1) -> Callable[[int], str]:
         return lambda least: f"{name}_{kind}_{least // unit}"
@@ -148,7 +200,7 @@ def _rest(
         exact = Exact.of(b, left, range(1, step + 1), lanes, behind=alone)
         at = b.gpr("gpr_minus", text.length, left, note="bytes before the last register")
         names = f"{name}_in", f"{name}_out"
-        end = ends.wide(exact, names, last(text.source), lambda: last(text.out, ahead), shared=True)
+        end = ends.wide(exact, names, last(text.source), lambda: last(text.out), shared=True)
         key_at = _power(text, R, alone, exact)
         cases = {step * (i - 1) + 1: partial(more, i) for i in range(least, most + 1)}
         choose(b, text.length, cases, label("over", step), lambda count: (count + 1) // 2)
@@ -181,6 +233,11 @@ def _power(text: Text, R: VReg | None, alone: bool, exact: Exact | None) -> VReg
 def _beside(text: Text, J0: VReg | None) -> Callable[[int, bool], States]:
     """Return the cipher of a path, with J_0 if it is pending."""
     return lambda count, _: (encipher(text, J0, text.counters.last_blocks(count)), None)
+
+
+def _begun(text: Text, J0: VReg | None, count: int) -> list[VReg]:
+    """Record the cipher of a path's first half."""
+    return encipher(text, J0, text.counters.blocks(count))
 
 
 def encipher(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
