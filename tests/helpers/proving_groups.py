@@ -49,19 +49,28 @@ def found(kernel: GcmKernel, operation: str) -> dict[str, Assertion]:
 
 
 def checked(
-    kernel: GcmKernel, part: str, operation: str, name: str, old: str = "", new: str = ""
+    kernel: GcmKernel,
+    part: tuple[str, str],
+    operation: str,
+    name: str,
+    old: str = "",
+    new: str = "",
+    behind: str = "",
 ) -> None:
-    """Check the runs from the assertions of a name, with something else in a part's group."""
+    """Check the runs from the assertions of a name, with something else between two labels, and
+    something behind the function.
+    """
     spec, function = stated(kernel, operation)
     before, label, own = source(kernel).partition(f"\n{function.symbol}:\n")
-    own, end, behind = own.partition("\n.end:")
-    group, block, rest = own.partition(f"\n.{part}_group:\n")
-    inside, edge, rest = rest.partition(f"\n.{part}_no:\n")
+    own, end, after = own.partition("\n.end:")
+    begin, stop = (f"\n.{one}:\n" for one in part)
+    first, begin, rest = own.partition(begin)
+    inside, edge, rest = rest.partition(stop)
     assert edge
     if old:
         inside, changed = re.subn(old, new, inside, count=1)
         assert changed == 1
-    text = "".join((before, label, group, block, inside, edge, rest, end, behind))
+    text = "".join((before, label, first, begin, inside, edge, rest, "\n", behind, end, after))
     checker = Checker(load_image(assembled(text)), spec.meaning(function), found(kernel, operation))
     checker.begin()
     for one in [one for label, one in checker.assertions.items() if label.startswith(name)]:

@@ -16,7 +16,7 @@ ONE_LANE = {
     "avx": GcmKernel(128, "avx", "winograd", "clmul1", 6, many="alike"),
     "sse": GcmKernel(256, "sse", "k", "clmul1", 6, many="alike", wipe=True),
 }
-PART = "alike_2"
+PART = "alike_2_group", "alike_2_no"
 
 LENGTHS = [[16, 16], *([n + 1, n + 16] for n in range(16, 128, 16))]
 

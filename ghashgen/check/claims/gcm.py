@@ -43,8 +43,8 @@ def emitted(built: Emitted) -> GcmSpec:
     """
     if built.kernel.groups:
         raise GhashgenError(
-            f"{built.kernel.name}_seal_many and open_many process messages in groups that are "
-            "woven, and these are not proved yet",
+            f"{built.kernel.name}_seal_many and open_many process messages in all groups, and "
+            "these are not proved yet",
             "generate it with --many alike or --many each (docs/gcm-many.md)",
         )
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)

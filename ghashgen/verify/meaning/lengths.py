@@ -68,7 +68,10 @@ class Lengths:
         form = self.names.terms.try_form(lane)
         if form is None or not any(name[0] == NUMBER_LETTER for name in form.linear):
             return None if form is None else lane
-        block = self.names.terms.form(self.block(self.names.state))
+        state = self.names.state
+        if not all(state.facts.fits(times(state.ghosts[n], 8), 64) for n in self.numbers if n):
+            return lane  # Of another message, where this one's lengths may be refused.
+        block = self.names.terms.form(self.block(state))
         return self.names.as_name(lane, block.moves(self.names.algebra.memory, 128), self.variable)
 
     def ended(self, hashing: Hashing, state: State) -> tuple[Sum, Form]:

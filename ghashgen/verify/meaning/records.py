@@ -34,8 +34,11 @@ MESSAGES, COUNT, RECORD = "messages", "count", "record"
 PLACE, WINDOW = "place", "window"
 """Where in its window the record is, and of how many records the window is."""
 
-WINDOWS = (4, 1)
+WINDOWS = (8, 4, 1)
 """Of how many records a window is. Two would be too few for branches on tags (docs/gcm-many.md)."""
+
+LARGEST, STEP = WINDOWS[:2]
+"""The window that may also slide, by so many records."""
 
 OTHER_WORDS = "words of other records"
 """A buffer that nothing points to: the words of the window's other records that have been read."""
@@ -152,7 +155,7 @@ class Records(Function):
     def value(self, data: list[object]) -> Lane:
         """Return a term that an assertion names: also any value of another message alone."""
         match data:
-            case ["other", int(index)] if 0 <= index < max(WINDOWS):
+            case ["other", int(index)] if 0 <= index < LARGEST:
                 return self.terms.lost(OF_ANOTHER, True, of=OTHERS << index)
         return super().value(data)
 
@@ -182,14 +185,47 @@ class Records(Function):
         return super().settled(arrival, region)
 
     def arrivals(self, state: State, ranges: Ranges) -> Iterator[State]:
-        """Yield a state as it is; then turned to another window, before or behind its records."""
+        """Yield a state as it is; then turned to another window, before or behind its records.
+
+        Between two of the largest windows it slides: what is known of a message that stays is kept.
+        """
         yield state
-        first, asked = self._first_left(state), [one.get(WINDOW) for one in ranges]
+        asked = [one.get(WINDOW) for one in ranges]
+        if state.ghosts[WINDOW] == LARGEST and (LARGEST, LARGEST) in asked:
+            yield self._slid(state)
+            return
+        first = self._first_left(state)
         for window in WINDOWS:
             if (window, window) in asked:
                 later = self.turned(state, first, window)
                 self.entering(later)
                 yield later
+
+    def _slid(self, state: State) -> State:
+        """Return a state as one at the window that begins behind the first records of this one.
+
+        It follows the same message if that stays. If that is one of the first, and done, it follows
+        any of those that come.
+
+        Raises:
+            Fork: where its message is, or whether that is done, depends on the unknowns.
+            Refutation: its message is one of the first, and not done.
+        """
+        place = state.facts.known(state.ghosts[PLACE], self.terms.at)
+        if place >= STEP:
+            later = state.copy()
+            later.ghosts[PLACE] = place - STEP
+            self._forget(later, STEP, own=True)
+        else:
+            self._require_done(state)
+            first = combined(state.ghosts[RECORD], STEP - place)
+            later = self.turned(state, first, LARGEST, LARGEST - STEP)
+        self.entering(later)
+        return later
+
+    def _require_done(self, state: State) -> None:
+        super().end(state)
+        self._require_words(state, {STATUS})
 
     def _first_left(self, state: State) -> Number:
         """Return the first record that is not done: all of the window are, or none is touched.
@@ -205,14 +241,14 @@ class Records(Function):
         if not buffers and not words and ANSWER not in ghosts and ghosts[DONE] == 0:
             self._require_words(state, set())
             return first
-        super().end(state)
-        self._require_words(state, {STATUS})
+        self._require_done(state)
         return combined(first, ghosts[WINDOW])
 
-    def turned(self, state: State, first: Number, window: int) -> State:
+    def turned(self, state: State, first: Number, window: int, least: int = 0) -> State:
         """Return a state as one at the window that begins at a record, of any record there.
 
         What it knew of the message is forgotten, for the next one's values have the same names.
+        `least`: of any record from this place on, if the window slid so that these are new.
         """
         later = state.copy()
         memory, facts = later.memory, state.facts
@@ -226,7 +262,7 @@ class Records(Function):
             facts = facts.with_range(f"{name}_0", low, high)
             numbers[name] = unknown(f"{name}_0")
         if window > 1:
-            facts = facts.with_range(f"{PLACE}_0", 0, window - 1)
+            facts = facts.with_range(f"{PLACE}_0", least, window - 1)
             numbers[PLACE] = unknown(f"{PLACE}_0")
         numbers[RECORD] = combined(first, numbers[PLACE])
         memory.facts = facts
@@ -235,26 +271,33 @@ class Records(Function):
             memory.regions[region.name] = region
             if region.name != "table":
                 memory.written[region.name] = {}
-        self._forget(later)
+        self._forget(later, STEP if least else LARGEST)
         for at, value in self.words(numbers):
             memory.put(MESSAGES, memory.key(combined(self.at(numbers), at)), value, NUMBER_BYTES)
         return later
 
-    def _forget(self, state: State) -> None:
-        """Let no value be of the message before."""
+    def _forget(self, state: State, passed: int, own: bool = False) -> None:
+        """Let no value be of the message before, or of `passed` records; of others it may be.
+
+        `own`: the message is the same, and what is of it alone stays.
+        """
         m = state.machine
 
         def kept(value: Any, bits: int) -> Any:
             if isinstance(value, Pointer):
-                ours = value.region in ("table", MESSAGES, STACK)
-                if ours or value.region.startswith(SECTION):
+                ours = {"table", MESSAGES, STACK, *(self.buffers if own else ())}
+                if value.region in ours or value.region.startswith(SECTION):
                     return value
                 return m.terms.lost(OF_ANOTHER, False, bits)
             if not isinstance(value, Term) or value.deps == CALLER or of_table(value):
                 return value
-            if is_return_address(value):
+            others = value.deps // OTHERS
+            if is_return_address(value) or (own and not others):
                 return value
-            return m.terms.lost(OF_ANOTHER, secret(value), bits)
+            stay = others >> passed
+            only = others and stay << passed == others and not value.deps & (DATA | RAW)
+            of = OTHERS * stay | (0 if only else DATA)
+            return m.terms.lost(OF_ANOTHER, secret(value), bits, of)
 
         m.exchange(kept)
         m.flags = alike(Open(Why.UNDEFINED, m.flags.secret))

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -44,8 +45,9 @@ from ghashgen.verify.search.variables import Variables
 
 NEXT, ONE, GROUP, READ, LAST = "next", "one", "group", "read", "last"
 HASH, JUDGE, TOLD, CHECKS = "hash", "judge", "told", "checks"
+RUN, AHEAD, DRAIN = "run", "ahead", "drain"
 
-STEPS = (GROUP, READ, LAST, HASH, JUDGE)
+STEPS = (RUN, GROUP, READ, LAST, HASH, AHEAD, DRAIN, JUDGE)
 """What comes after another in a group."""
 
 SIZE, ROW, MOST_ROWS = 4, 4, 4
@@ -55,7 +57,7 @@ LETTERS = "abcdefghijklmnop"
 """Places, groups and numbers of blocks in names."""
 
 BELOW = (*STEPS, *(f"{TOLD}{LETTERS[k]}" for k in range(SIZE)))
-ABOVE = {CHECKS: 1, NEXT: 0, ONE: -1} | {step: -1 - k for k, step in enumerate(BELOW)}
+ABOVE = {CHECKS: 1, NEXT: 0} | {step: -1 - k for k, step in enumerate((*BELOW, ONE))}
 """What falls from cut to cut, beside the messages that are left."""
 
 MANY_WAYS = 8
@@ -234,7 +236,8 @@ class Groups:
         A verdict stands where the way of a wrong tag joins that of a right one.
         """
         ways = Counter(to for after in self.search.after.values() for to in after)
-        places = [at for _, at in self.walk(*self.from_(*before[0])) if ways[at] > 1][: SIZE - 1]
+        passed = (at for _, at in self.walk(*self.from_(*before[0])) if ways[at] > 1)
+        places = [*islice(passed, SIZE - 1)]
         out = list[tuple[str, dict[str, int]]]()
         for judge, known in before:
             index, names = known[PLACE], {"": judge}
@@ -256,7 +259,8 @@ class Groups:
         name = f"{TOLD}{LETTERS[k]}{judge.removeprefix(JUDGE)}{answer[:1]}"
         one = self.assertions[name] = self.says(state, at)
         one["ghosts"] = {**earlier["ghosts"], ANSWER: answer or earlier["ghosts"][ANSWER]}
-        one |= {n: earlier[n] for n in ("unknowns", "facts")} | {"from": {source: [self.same]}}
+        one |= {n: earlier[n] for n in ("unknowns", "facts")}
+        one["from"] = {source: [{u: u for u in one["unknowns"]}]}
         if answer:
             status = combined(meaning.at({RECORD: unknown(RECORD)}), STATUS)
             one["places"][f"{MESSAGES}+{status}:{NUMBER_BYTES}"] = [
@@ -280,9 +284,9 @@ class Groups:
         one |= {"facts": earlier["facts"], "from": {before: [self.same]}}
         return name
 
-    def says(self, state: State, at: int) -> dict[str, Any]:
+    def says(self, state: State, at: int, **more: Any) -> dict[str, Any]:
         """Return an assertion with names for what is in vector registers."""
-        one: dict[str, Any] = self.search.begins(state, at, alike=SAME)
+        one: dict[str, Any] = self.search.begins(state, at, **{"alike": SAME} | more)
         for name, place in registers(self.search.checker.target).items():
             if place.file == "vec" and one["places"].get(name) == "?":
                 one["places"][name] = self.said(state, place.of(state.machine))
@@ -292,7 +296,7 @@ class Groups:
         """Return a value that depends on messages: a block, E_K(J_0), a tag, or another's."""
         meaning = self.search.meaning
         meaning.entering(state)
-        others = [["t", "other", k] for k in range(SIZE)]
+        others = [["t", "other", k] for k in range(2 * SIZE)]
         if (found := next((v for v in others if meaning.forgotten(value, v)), None)) is not None:
             return found
         if not isinstance(value, Term) or not value.deps & (DATA | RAW):
@@ -312,7 +316,7 @@ class Groups:
     def from_(self, name: str, known: dict[str, int]) -> tuple[State, int]:
         """Return the state of an assertion where some of its unknowns are these."""
         state, address = self.search.source(name)
-        still = {n: v for n, v in known.items() if not isinstance(state.ghosts[n], int)}
+        still = {n: v for n, v in known.items() if n in state.facts.ranges}
         (state,) = state.each((_case(still),))
         return state, address
 
@@ -330,11 +334,12 @@ class Groups:
     def walk(self, state: State, address: int) -> Iterator[tuple[State, int]]:
         """Yield a state of a group after each instruction, to the end of the group."""
         self.search.meaning.entering(state)
-        while address not in self.heads:
+        first = address
+        while address == first or address not in self.heads:
             try:
-                address = self.search.checker.step(state, address)
+                address, first = self.search.checker.step(state, address), 0
             except Fork as question:
-                state = state.each(question.cases)[-1]
+                state = state.each(question.cases)[0]
                 self.search.meaning.entering(state)
             except SecretCondition as asked:
                 state = self.search.checker.answers(state, asked)[0]
@@ -346,14 +351,14 @@ class Groups:
         self, state: State, address: int, to: set[int] | frozenset[int], end: int = 0
     ) -> tuple[int, State]:
         """Return where a run comes first of some places, and its state there."""
-        checker, stops, work = self.search.checker, {END, end or self.one, *to}, [(state, address)]
-        first = address
+        checker, work, first = self.search.checker, [(state, address)], address
+        stops = {END, end or self.one, checker.entry + self.assertions[NEXT]["at"], *to}
         while work:
             state, at = work.pop()
             self.search.meaning.entering(state)
             try:
                 while at == first or at not in stops:
-                    at, first = checker.step(state, at), -1
+                    at, first = checker.step(state, at), 0
             except Fork as question:
                 work += [(case, at) for case in state.each(question.cases)]
             except SecretCondition as asked:

@@ -88,9 +88,9 @@ class Neighbours(Groups):
                     return at, now
         raise unsupported("search: no place in a group where its texts are written")
 
-    def says(self, state: State, at: int) -> dict[str, Any]:
+    def says(self, state: State, at: int, **more: Any) -> dict[str, Any]:
         """Return an assertion with names for what is in vector registers and in the frame."""
-        one = super().says(state, at)
+        one = super().says(state, at, **more)
         for name, said in one["places"].items():
             region, _, where = name.partition("+")
             if said == "?" and region == STACK and where.endswith(f":{BLOCK_BYTES}"):

@@ -33,14 +33,15 @@ from ghashgen.verify.rules.assertion import registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.graph import reached
-from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE, Groups, alone
+from ghashgen.verify.search.groups import ABOVE, NEXT, ONE, SIZE, alone
 from ghashgen.verify.search.held import records, written_cells
 from ghashgen.verify.search.looks import look_at
 from ghashgen.verify.search.merge import finer
-from ghashgen.verify.search.message import Search
+from ghashgen.verify.search.message import Search, _held
 from ghashgen.verify.search.neighbours import Neighbours
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.values import FILES
+from ghashgen.verify.search.woven import Woven
 
 TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
 """More than falls within a level, and within all levels of a message."""
@@ -71,7 +72,7 @@ class Many(Search):
         self.wiped, self.cleared = set[str](), set[int]()
         if self.meaning.wipe:
             self.wiped, self.cleared = self.written_behind(first, head)
-        for kind in (Groups, Neighbours, None) if one else (None,):
+        for kind in (Woven, Neighbours, None) if one else (None,):
             self.window, self.latest = SIZE if kind else 1, NEXT
             self.data["assertions"] = {}
             self.data["assertions"][NEXT] = self.begins(first, head)
@@ -132,9 +133,12 @@ class Many(Search):
                 return ["@", left[value]] if value in left else "!"
             if value in shape:
                 return ["n", shape[value]]
+            if isinstance(value, int | Linear):
+                more = combined(value, combined(ghosts[COUNT], was, -1), -1)
+                if isinstance(more, int) and not isinstance(ghosts[COUNT], int):
+                    return ["n", str(combined(remaining, more))]
             if isinstance(value, Linear):
-                is_left = value == combined(ghosts[COUNT], was, -1)
-                return ["n", str(remaining if is_left else value)]
+                return ["n", str(value)]
             return ["n", str(value)] if alike else "!"
 
         # A message may leave anything in a place, but what nobody wipes has to be public.
@@ -149,7 +153,11 @@ class Many(Search):
                 places[name] = kept
         if known := self.data["assertions"].get(NEXT):
             # In the frame there is the same, of another window.
-            places |= {p: v for p, v in known["places"].items() if p.startswith(f"{STACK}+")}
+            places |= {
+                p: said(_held(state, p)) if v[0] == "n" and window > self.window else v
+                for p, v in known["places"].items()
+                if p.startswith(f"{STACK}+")
+            }
             if window == 1:
                 places = {
                     p: [v[0], str(replaced(parse(v[1]), {PLACE: 0}))] if v[0] == "n" else v

@@ -218,14 +218,16 @@ class AlikeBlocks(Alike):
         """Return the numbers of the counter blocks."""
         return self.b.const_lanes([numbered(2)[0]] * LANES, "twos")
 
-    def first_row(self, record: VReg) -> None:
-        """Record the cipher over J_0 and the only block of four messages."""
-        b, keys = self.b, self.keys
-        b.about("AES")
+    def first_rounds(self, record: VReg) -> list[VReg]:
+        """Record all rounds but the last, of J_0 and of the only block of four messages."""
+        b = self.b
         ivs = [self.few("iv", read(b, record, "iv", i), self.iv_bytes) for i in ALL]
         four = quad(b, ivs, "IV || 0")
-        J0, state = self._rounds([b.xor(four, white, "+ k_0") for white in self.white])
-        last = keys.last(LANES)
+        return self._rounds([b.xor(four, white, "+ k_0") for white in self.white])
+
+    def written_first(self, record: VReg, rounds: Sequence[VReg]) -> None:
+        """Record the last round, the four texts and E_K(J_0)."""
+        b, (J0, state), last = self.b, rounds, self.keys.last(LANES)
         given = quad(
             b, [self.few("in", read(b, record, "in", i), self.present[0]) for i in ALL], "text"
         )
@@ -235,7 +237,6 @@ class AlikeBlocks(Alike):
             b.emit("store_masked", at, self.present[0], b.lane(written, i), note="written")
         b.assign(self.blocks[0], self.padded(0, written if self.encrypts else given))
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
-        b.about("")
 
     def totals(self, only: bool) -> Mapping[str, Value]:
         """Record the sums of four messages, one in each lane."""

@@ -52,6 +52,20 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
     b.branch("not_below", b.gpr("gpr_sub", lengths[1], 1), BLOCK_BYTES, "one")
     b.branch("not_below", b.gpr("gpr_sub", lengths[0], 1), ROW_BYTES * most, "one")
 
+    def woven(name: str, kind: Callable[..., Apart], held: int) -> None:
+        fours = kind(b, kernel, b.params[0], encrypts)
+        with b.part(name):
+            fours.keys_of(lengths[0])
+            fours.load_constants(held)
+        # A proof forgets here what it knows of the first group.
+        b.branch("below", count(), MESSAGES_AT_ONCE, "one")
+        usual_and_alike(b, record, lengths, encrypts, "one")
+        with b.part(name):
+            woven_groups(fours, record, left, lengths)
+        b.emit("jump", Label("next"))
+        with b.part(f"{name}_last"):
+            fours.cleared_where_wrong(record, -MESSAGES_AT_ONCE, lengths[0])
+
     def groups(name: str, kind: Callable[..., Apart], held: int) -> None:
         with b.part(name):
             fours = kind(b, kernel, b.params[0], encrypts)
@@ -63,24 +77,76 @@ def groups_apart(b: Builder, kernel: GcmKernel, record: VReg, left: Slot, encryp
                 usual_and_alike(b, record, lengths, encrypts, "no")
                 b.label("first")
                 fours.read_aad(record, lengths[1])
+                b.label("read")
                 fours.rows_written(record, lengths[0])
-                fours.hashed(record, lengths)
-                fours.finished(record, 0, fours.rows == 1)
+                fours.hashed(record, lengths, fours.S)
+                fours.finished(record, 0, False)
+                fours.verdicts(record, 0)
                 group = RECORD_BYTES * MESSAGES_AT_ONCE
                 b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
                 b.emit("gpr_store64", left, b.gpr("gpr_sub", count(), MESSAGES_AT_ONCE))
                 b.emit("jump", Label("group"))
-                if not encrypts:
-                    fours.cleared_where_wrong(record, lengths[0])
+                fours.cleared_where_wrong(record, 0, lengths[0])
             b.label("no")
         b.emit("jump", Label("next"))
 
-    kinds = {1: partial(groups, "block", BlocksApart, 11)}
-    kinds[BLOCK_BYTES + 1] = partial(groups, "alike", Apart, 8)
+    kinds = {1: partial(woven, "block", BlocksApart, 11)}
+    kinds[BLOCK_BYTES + 1] = partial(woven, "alike", Apart, 8)
     for rows in range(2, most + 1):
         kind = partial(RowsApart, rows=rows)
         kinds[ROW_BYTES * (rows - 1) + 1] = partial(groups, f"rows_{rows}", kind, HELD[rows])
     choose(b, lengths[0], kinds, lambda least: f"from_{least}", lambda n: (n + 1) // 2)
+
+
+def woven_groups(fours: "Apart", record: VReg, left: Slot, lengths: Sequence[VReg]) -> None:
+    """Record groups of one row, each ciphered beside GHASH of the one before.
+
+    `record` is the group that is ciphered next. Of the one before, its blocks, AAD and E_K(J_0) are
+    in registers, and nothing of its hash: a proof has an assertion there.
+    """
+    b, size = fours.b, MESSAGES_AT_ONCE
+    length, aad_length = lengths
+    before = b.register("S before", LANES)
+
+    def rounds() -> list[VReg]:
+        b.about("AES")
+        found = fours.first_rounds(record)
+        b.about("")
+        return found
+
+    def written(states: Sequence[VReg]) -> None:
+        fours.row_masks(length)
+        b.about("AES")
+        fours.written_first(record, states)
+        b.about("")
+        b.assign(before, fours.S)
+        b.assign(record, b.gpr("gpr_add", record, RECORD_BYTES * size, note="the next group"))
+        b.emit("gpr_store64", left, b.gpr("gpr_sub", b.gpr("gpr_load64", left), size))
+
+    def hashed(ahead: int) -> None:
+        fours.hashed(record, lengths, before)
+        fours.finished(record, ahead, True)
+
+    fours.read_aad(record, aad_length)
+    b.label("first")
+    written(rounds())
+    with b.loop("group"):
+        b.branch("below", b.gpr("gpr_load64", left), size, "no")
+        usual_and_alike(b, record, lengths, fours.encrypts, "no")
+        fours.read_aad(record, aad_length)
+        b.label("read")
+        with fours.stream("hash", 0.0, 0.85):
+            hashed(-size)
+        with fours.stream("cipher", 0.0, 1.0):
+            states = rounds()
+        written(states)
+        fours.verdicts(record, -2 * size)
+        b.emit("jump", Label("group"))
+        fours.cleared_where_wrong(record, -2 * size, length)
+        b.label("no")
+    with b.part("last"):
+        hashed(-size)
+        fours.verdicts(record, -size)
 
 
 def usual_and_alike(
@@ -105,6 +171,10 @@ class Apart(Alike):
     rows = 1
     """Rows of each message."""
 
+    def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, encrypts: bool) -> None:
+        super().__init__(b, kernel, context, encrypts)
+        self.S, self.tags = (b.register(name, LANES) for name in ("S", "tags"))
+
     def keys_of(self, length: VReg) -> None:
         """Record the powers for texts of a length."""
         b = self.b
@@ -120,16 +190,15 @@ class Apart(Alike):
         b.about("AAD")
         b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
         blocks = [self.few("aad", read(b, record, "aad", i), self.aad) for i in ALL]
-        self.S = to_register(b, self.hashing, quad(b, blocks), "S")
+        b.assign(self.S, to_register(b, self.hashing, quad(b, blocks), "S"))
         b.about("")
-        b.label("read")
 
     def rows_written(self, record: VReg, length: VReg) -> None:
         """Record the cipher over all rows."""
         self.row_masks(length)
         self.first_row(record)
 
-    def hashed(self, record: VReg, lengths: Sequence[VReg]) -> None:
+    def hashed(self, record: VReg, lengths: Sequence[VReg], S: VReg) -> None:
         """Record the products of AAD and of lengths."""
         b, (length, aad_length) = self.b, lengths
         b.about("AAD, lengths")
@@ -138,39 +207,44 @@ class Apart(Alike):
         sums: Mapping[str, Value] = {
             name: b.spread_lane(in_register(half), LANES) for name, half in products.items()
         }
-        sums = self._products(sums, self.S, self.far_keys())
+        sums = self._products(sums, S, self.far_keys())
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
 
     def told(self, record: VReg, ahead: int, tags: VReg) -> None:
-        """Record the stores of tags; or each verdict by itself, and the way to what follows it.
-
-        Where a proof stands behind a verdict, only the tags are in registers.
-        """
+        """Record the stores of tags; or put them aside."""
         if self.encrypts:
-            return super().told(record, ahead, tags)
+            super().told(record, ahead, tags)
+        else:
+            self.b.assign(self.tags, tags)
+
+    def verdicts(self, record: VReg, ahead: int) -> None:
+        """Record each verdict by itself, if there are any, and the way to what follows it.
+
+        Where a proof stands behind a verdict, of that group only the tags are in registers.
+        """
         b = self.b
-        whole = b.register("tags", LANES)
-        b.assign(whole, tags)
+        if self.encrypts:
+            return
         b.label("tags")
         for i in ALL:
-            found = b.xor(b.lane(whole, i), b.load(self._tag(record, i), "given"), "differences")
+            given = b.load(self._tag(record, ahead + i), "given")
+            found = b.xor(b.lane(self.tags, i), given, "differences")
             both = b.or_(found, b.swap64(found), "all differences")
-            report(b, record, DONE, i)
+            report(b, record, DONE, ahead + i)
             b.branch("not_equal", b.to_gpr(both), 0, f"wrong_{i}")
             b.label(f"judged_{i}")
-        return None
 
-    def cleared_where_wrong(self, record: VReg, length: VReg) -> None:
+    def cleared_where_wrong(self, record: VReg, ahead: int, length: VReg) -> None:
         """Record what becomes of messages with a wrong tag: zeros for text, and their status."""
         b = self.b
-        for i in ALL:
+        for i in () if self.encrypts else ALL:
             b.label(f"wrong_{i}")
             zeros = b.register("zeros", LANES)
             b.emit("zero", zeros)
-            self.clear(read(b, record, "out", i), length, zeros)
-            report(b, record, DIFFERS, i)
+            self.clear(read(b, record, "out", ahead + i), length, zeros)
+            report(b, record, DIFFERS, ahead + i)
             b.emit("jump", Label(f"judged_{i}"))
 
     def clear(self, out: VReg, length: VReg, zeros: VReg) -> None:

@@ -158,18 +158,25 @@ class Fours:
 
     def first_row(self, record: VReg) -> None:
         """Record the cipher over J_0 and the first row of four messages."""
-        b, keys = self.b, self.keys
-        b.about("AES")
+        self.b.about("AES")
+        self.written_first(record, self.first_rounds(record))
+        self.b.about("")
+
+    def first_rounds(self, record: VReg) -> list[VReg]:
+        """Record all rounds but the last, of J_0 and of the first row."""
+        b = self.b
         ivs = [self._iv(record, i) for i in ALL]
         J0 = b.xor(quad(b, ivs, "IV || 0"), self.white[0], "J_0 + k_0")
         states = [b.xor(iv, self.white[1], "IV || j, + k_0") for iv in ivs]
-        J0, *states = self._rounds([J0, *states])
-        last = keys.last(LANES)
+        return self._rounds([J0, *states])
+
+    def written_first(self, record: VReg, rounds: Sequence[VReg]) -> None:
+        """Record the last round, the first row's text and E_K(J_0)."""
+        b, (J0, *states), last = self.b, rounds, self.keys.last(LANES)
         self._write(
             states, last, lambda i: read(b, record, "in", i), lambda i: read(b, record, "out", i)
         )
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
-        b.about("")
 
     def _iv(self, record: VReg, i: int) -> VReg:
         # A broadcast with a mask may read all 16 bytes.

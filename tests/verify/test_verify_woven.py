@@ -1,0 +1,123 @@
+"""A window that slides: what is kept of a message, what is known of others, and who is followed."""
+
+from itertools import islice
+from typing import Any
+
+import pytest
+from helpers.proving_groups import checked, found, run, source, stated
+from helpers.verify_objects import assembled
+
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.numbers import parse
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.term import CALLER, DATA, OPAQUE, OTHERS, SECRET, Term
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.meaning.records import LARGEST, MESSAGES, PLACE, WINDOW
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.x86_64.elf import load_image
+
+KERNEL = GcmKernel(128, "avx512", "k", "clmul1", 8, many="alike")
+LOOP = "block_group", "block_no"
+
+BRANCH = """
+.branch:
+    mov rax, rdx
+    shl rax, 3
+    push rax
+    {}
+    vmovq rax, {}
+    test rax, rax
+    pop rax
+    jz .told
+.told:
+    jmp .back
+"""
+BRANCHES = {
+    "the next group": ("aheadae", "nop", "xmm17"),
+    "the group before": ("aheadab", "valignq zmm29, zmm20, zmm20, 2", "xmm29"),
+    "two groups": ("aheadab", "vpxorq zmm29, zmm17, zmm20", "xmm29"),
+}
+"""Of whose data: the run that refuses a branch on AAD, and how that is taken."""
+
+
+@pytest.mark.parametrize("data", BRANCHES)
+def test_a_branch_on_data_of_a_group_is_refused(data: str) -> None:
+    name, taken, value = BRANCHES[data]
+    old = r"mov +rax, rdx\n +shl +rax, 0x03 .*\n"
+    new = "jmp near .branch\n    db 0x66, 0x90\n.back:\n"
+    with pytest.raises(Refutation, match="a condition depends on a secret"):
+        checked(KERNEL, LOOP, "seal_many", name, old, new, BRANCH.format(taken, value))
+
+
+@pytest.mark.parametrize("place", [2, 3, 5])
+def test_a_slide_is_by_a_group(place: int) -> None:
+    known = found(KERNEL, "seal_many")["hashab"]
+    ways = {**known.sources["aheadaf"][0], "place": parse(str(place))}
+    changes: dict[str, Any] = {
+        "unknowns": {**known.unknowns, "place": (place, place)},
+        "sources": {**known.sources, "aheadaf": (ways,)},
+    }
+    with pytest.raises(Refutation, match=f"place is 1, not {place}"):
+        run(KERNEL, "seal_many", "aheadaf", "hashab", **changes)
+
+
+@pytest.mark.parametrize("places", [(4, 6), (5, 7), (0, 3)])
+def test_a_slide_is_shown_for_every_message_that_comes(places: tuple[int, int]) -> None:
+    few = {**found(KERNEL, "seal_many")["hashae"].unknowns, "place": places}
+    with pytest.raises(Refutation, match="place = place_0 is not in its range"):
+        run(KERNEL, "seal_many", "aheadaa", "hashae", unknowns=few)
+
+
+@pytest.mark.parametrize("other", [1, 3, 6])
+def test_a_value_is_of_the_same_message_behind_a_slide(other: int) -> None:
+    said = found(KERNEL, "seal_many")["hashab"].registers
+    lane = next(place for place, value in said.items() if value == ["t", "other", 2])
+    changed = {**said, lane: ["t", "other", other]}
+    with pytest.raises(Refutation, match=f"{lane} is not as the assertion has it"):
+        run(KERNEL, "seal_many", "aheadaf", "hashab", registers=changed)
+
+
+@pytest.mark.parametrize("name", ["aheadaa", "aheadaf"])
+def test_these_runs_are_accepted_as_they_are(name: str) -> None:
+    run(KERNEL, "seal_many", name, "hashab")
+
+
+def test_a_message_is_not_left_behind_before_it_is_done() -> None:
+    with pytest.raises(Refutation, match="the status is wrong"):
+        slid("aheadaa", 0, {})
+
+
+def slid(name: str, place: int, held: dict[int, Any]) -> Any:
+    """Return the first lanes of registers behind a slide, before which they held something."""
+    spec, function = stated(KERNEL, "seal_many")
+    checker = Checker(load_image(assembled(source(KERNEL))), spec.meaning(function), {})
+    checker.begin()
+    (state,) = checker.state(found(KERNEL, "seal_many")[name]).each((Case(),))
+    for k, value in held.items():
+        if isinstance(value, Pointer):
+            state.machine.gpr[k] = value
+        else:
+            state.machine.vec[k] = (checker.terms.lost("a test", True, of=value), 0, 0, 0)
+    asked = [{WINDOW: (LARGEST, LARGEST)}]
+    _, later = islice(checker.meaning.arrivals(state, asked), 2)
+    assert later.ghosts[PLACE] == place
+    gpr, vec = later.machine.gpr, later.machine.vec
+    return {k: gpr[k] if isinstance(v, Pointer) else vec[k][0] for k, v in held.items()}
+
+
+def test_addresses_of_other_messages_are_forgotten() -> None:
+    own, other, array = Pointer("aad", 5), Pointer("aad_6_of", 0), Pointer(MESSAGES, 80)
+    found_ = slid("aheadaf", 1, {8: own, 9: other, 10: array})
+    assert (found_[8], found_[10]) == (own, array)
+    assert isinstance(found_[9], Term)
+    assert found_[9].deps == CALLER | OPAQUE
+
+
+def test_values_of_other_messages_are_marked_anew() -> None:
+    six, two = OTHERS << 6, OTHERS << 2
+    held = {21: six, 22: two, 23: six | two, 24: six | DATA, 25: six | OTHERS << 4, 26: DATA}
+    marks = {k: v.deps & ~(SECRET | OPAQUE) for k, v in slid("aheadaf", 1, held).items()}
+    assert marks == {
+        21: two, 22: DATA, 23: two | DATA, 24: two | DATA, 25: two | OTHERS, 26: DATA,
+    }  # fmt: skip
