@@ -5489,74 +5489,73 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
-    mov         rax, [rsi + 40]                     ; len
-    mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .one
     mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, rcx
-    sub         rdx, 0x01
-    cmp         rdx, 0x10
+    mov         rax, r8
+    sub         rax, 0x01
+    cmp         rax, 0x10
     jae         .one
-    mov         rdx, rax
-    sub         rdx, 0x01
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 256
+    mov         rax, rdx
+    sub         rax, 0x01
+    cmp         rax, 256
     jae         .one
-    cmp         rax, 0x81
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x81
     jae         .from_129
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x41
+    cmp         rdx, 0x41
     jae         .from_65
-    cmp         rax, 0x11
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x11
     jae         .from_17
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm1, [r8 + 304]
-    vbroadcasti64x2 zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vbroadcasti64x2 zmm1, [rcx + 304]
+    vbroadcasti64x2 zmm2, [rcx + 688]
+    vbroadcasti64x2 zmm3, [rcx + 288]
+    vbroadcasti64x2 zmm4, [rcx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -5568,88 +5567,76 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
     vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
     vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     vpxorq      zmm16, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
-    jmp         .block_first
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.block_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .block_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .one
+    mov         rax, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 120]                    ; len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-.block_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rax]                 ; AAD: aad
     vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
     vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
     vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
     vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
-.block_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm20{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm21{k1}{z}, [rdx]                 ; AES: iv
+.block_first:
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm20{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm21{k1}{z}, [rax]                 ; AES: iv
     vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
     vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
     vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
@@ -5673,95 +5660,281 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AES: in
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rax + rdx*8]
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm20{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AES: in
     vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AES
     vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
     vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AES: text
     vpxorq      zmm20, zmm15, zmm20                 ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm20                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, xmm18                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
     vextracti64x2 xmm20, zmm18, 0x01                ; AES
-    vmovdqu8    [rdx]{k2}, xmm20                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
     vextracti64x2 xmm20, zmm18, 0x02                ; AES
-    vmovdqu8    [rdx]{k2}, xmm20                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
     vextracti64x2 xmm20, zmm18, 0x03                ; AES
-    vmovdqu8    [rdx]{k2}, xmm20                    ; AES: written
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
     vaesenclast zmm19, zmm19, zmm15                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
-    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm17, zmm23, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm17                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    vmovdqa64   zmm20, zmm17
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+.block_group:
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .block_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .block_no
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .block_no
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .block_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .block_no
+    mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
+    jne         .block_no
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .block_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .block_no
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .block_no
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .block_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .block_no
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .block_no
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .block_no
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm17, ymm17, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm17, zmm17, zmm21, 0x44           ; AAD
+    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+.block_read:
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovq       xmm21, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovdqu8    xmm22{k1}{z}, [rcx]                 ; AES: iv
+    vmovq       xmm23, rax                          ; AAD, lengths
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vpunpcklqdq xmm21, xmm21, xmm23                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vmovdqu8    xmm24{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  xmm25, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm26, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vpxorq      xmm23, xmm23, xmm26                 ; AAD, lengths: LO += it
+    vmovdqu8    xmm26{k1}{z}, [rax]                 ; AES: iv
+    vpxorq      xmm21, xmm25, xmm21                 ; AAD, lengths: HI += it
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vshufi64x2  zmm27, zmm23, zmm23, 0x00           ; AAD, lengths
+    vshufi64x2  zmm28, zmm21, zmm21, 0x00           ; AAD, lengths
+    vmovdqu8    xmm21{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  zmm23, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm25, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vinserti64x2 ymm22, ymm22, xmm24, 0x01          ; AES
+    vpclmulqdq  zmm24, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vinserti64x2 ymm21, ymm26, xmm21, 0x01          ; AES
+    vpternlogq  zmm27, zmm23, zmm24, 0x96           ; AAD, lengths: LO += it
+    vshufi64x2  zmm21, zmm22, zmm21, 0x44           ; AES: IV || 0
+    vpternlogq  zmm28, zmm25, zmm20, 0x96           ; AAD, lengths: HI += it
+    vpxorq      zmm20, zmm21, zmm16                 ; AES: + k_0
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm18, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm24, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C: LO += it
+    vpternlogq  zmm28, zmm23, zmm18, 0x96           ; C: HI += it
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm22, zmm27, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpternlogq  zmm22, zmm28, zmm20, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm20, zmm22, zmm0                  ; tags: as in memory
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpxorq      zmm20, zmm20, zmm19                 ; tags: tags
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 3
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vmovdqu64   [rax], xmm20                        ; tags: lane 0
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vextracti64x2 [rax], zmm20, 0x01                ; tags: lane 1
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vextracti64x2 [rax], zmm20, 0x02                ; tags: lane 2
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm20, 0x03                ; tags: lane 3
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    mov         eax, 0x00                           ; tags
+    mov         [rsi - 248], rax                    ; tags: status
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    mov         [rsi - 8], rax                      ; tags: status
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm20, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm18, zmm19, zmm14                 ; AES: round 9
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rax + rdx*8]
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm19{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AES: in
+    vinserti64x2 ymm19, ymm19, xmm21, 0x01          ; AES
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
+    vshufi64x2  zmm19, zmm19, zmm21, 0x44           ; AES: text
+    vpxorq      zmm19, zmm15, zmm19                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm19                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, xmm18                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vextracti64x2 xmm19, zmm18, 0x01                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vextracti64x2 xmm19, zmm18, 0x02                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vextracti64x2 xmm19, zmm18, 0x03                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm19, zmm20, zmm15                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm17
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .block_group
-.block_after_group:
 .block_no:
+.block_after_group:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rdx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm27, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm28, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm28, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm4, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpternlogq  zmm27, zmm3, zmm4, 0x96             ; C: LO += it
+    vpternlogq  zmm28, zmm2, zmm1, 0x96             ; C: HI += it
+    vpclmulqdq  zmm1, zmm27, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm27, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm2, zmm28, zmm1, 0x96             ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, zmm0                    ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm19                   ; tags: tags
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi - 248], rax                    ; tags: status
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    mov         [rsi - 8], rax                      ; tags: status
     jmp         .next
 .from_17:
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm1, [r8 + 304]
-    vmovdqu64   zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm1, [rcx + 304]
+    vmovdqu64   zmm2, [rcx + 688]
+    vbroadcasti64x2 zmm3, [rcx + 288]
+    vbroadcasti64x2 zmm4, [rcx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -5770,97 +5943,79 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
     vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
     vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     vpxorq      zmm13, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .alike_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .one
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 40]                     ; len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-.alike_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .alike_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-.alike_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
     vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
     vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
     vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
-.alike_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+.alike_first:
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rax]                 ; AES: iv
     vshufi64x2  zmm16, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rax]                 ; AES: iv
     vshufi64x2  zmm17, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rax]                 ; AES: iv
     vshufi64x2  zmm18, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rax]                 ; AES: iv
     vshufi64x2  zmm19, zmm15, zmm15, 0x00           ; AES
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
     vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
@@ -5917,15 +6072,20 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm17, zmm17, zmm20                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 9
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rax + rdx*8]
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES: k_10
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    zmm21{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    zmm22{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    zmm23{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    zmm24{k2}{z}, [rdx]                 ; AES: text
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm21{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rax]                 ; AES: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES: the other text
     vpxorq      zmm21, zmm20, zmm22                 ; AES: k_Nr + text
@@ -5934,107 +6094,364 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenclast zmm18, zmm18, zmm21                 ; AES: the other text
     vpxorq      zmm21, zmm20, zmm24                 ; AES: k_Nr + text
     vaesenclast zmm19, zmm19, zmm21                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm16                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm17                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm18                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm19                    ; AES: written
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, zmm16                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm17                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm18                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm19                    ; AES: written
     vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES: C, zero-padded
     vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES: C, zero-padded
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
     vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
     vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
-    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
-    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
-    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
-    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
-    vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
-    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
-    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
-    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
-    vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
-    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
-    vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
-    vpclmulqdq  zmm14, zmm19, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
-    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm14                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    vmovdqa64   zmm20, zmm14
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+.alike_group:
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .alike_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm14, ymm14, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm14, zmm14, zmm21, 0x44           ; AAD
+    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
+.alike_read:
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovq       xmm21, rax                          ; AAD, lengths
+    vmovdqu8    xmm22{k1}{z}, [rcx]                 ; AES: iv
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vshufi64x2  zmm25, zmm22, zmm22, 0x00           ; AES
+    vmovq       xmm22, rax                          ; AAD, lengths
+    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vmovdqu8    xmm23{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  xmm24, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vshufi64x2  zmm26, zmm23, zmm23, 0x00           ; AES
+    vpclmulqdq  xmm23, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vpxorq      xmm22, xmm22, xmm23                 ; AAD, lengths: LO += it
+    vmovdqu8    xmm23{k1}{z}, [rax]                 ; AES: iv
+    vpxorq      xmm21, xmm24, xmm21                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm27, zmm22, zmm22, 0x00           ; AAD, lengths
+    vshufi64x2  zmm29, zmm23, zmm23, 0x00           ; AES
+    vshufi64x2  zmm28, zmm21, zmm21, 0x00           ; AAD, lengths
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vpclmulqdq  zmm21, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vmovdqu8    xmm22{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  zmm23, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm24, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vshufi64x2  zmm22, zmm22, zmm22, 0x00           ; AES
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm27, zmm21, zmm24, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm28, zmm23, zmm20, 0x96           ; AAD, lengths: HI += it
+    vinserti64x2 ymm20, ymm25, xmm26, 0x01          ; AES
+    vpclmulqdq  zmm21, zmm16, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm23, zmm16, zmm2, 0x10            ; C: A0·K1
+    vpclmulqdq  zmm24, zmm16, zmm1, 0x01            ; C: A1·B0
+    vinserti64x2 ymm30, ymm29, xmm22, 0x01          ; AES
+    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
+    vshufi64x2  zmm20, zmm20, zmm30, 0x44           ; AES: IV || 0
+    vpxorq      zmm21, zmm21, zmm24                 ; C: LO += it
+    vpxorq      zmm20, zmm20, zmm13                 ; AES: J_0 + k_0
+    vpxorq      zmm16, zmm23, zmm16                 ; C: HI += it
+    vpclmulqdq  zmm23, zmm17, zmm2, 0x00            ; C: A0·K0
+    vpxorq      zmm24, zmm25, zmm5                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm25, zmm17, zmm2, 0x10            ; C: A0·K1
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm30, zmm17, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm29, zmm29, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm23, zmm23, zmm30                 ; C: LO += it
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm17, zmm25, zmm17                 ; C: HI += it
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vshufi64x2  zmm25, zmm21, zmm23, 0x44           ; C
+    vshufi64x2  zmm21, zmm21, zmm23, 0xee           ; C
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 1
+    vpxorq      zmm21, zmm25, zmm21                 ; C: add up lanes
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 1
+    vshufi64x2  zmm25, zmm16, zmm17, 0x44           ; C
+    vaesenc     zmm26, zmm29, zmm6                  ; AES: round 1
+    vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
+    vpxorq      zmm16, zmm25, zmm16                 ; C: add up lanes
+    vaesenc     zmm17, zmm22, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm18, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm18, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vpxorq      zmm22, zmm22, zmm29                 ; C: LO += it
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vpxorq      zmm18, zmm25, zmm18                 ; C: HI += it
+    vpclmulqdq  zmm25, zmm19, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm19, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm30, zmm19, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm25, zmm25, zmm30                 ; C: LO += it
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vpxorq      zmm19, zmm29, zmm19                 ; C: HI += it
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vshufi64x2  zmm29, zmm22, zmm25, 0x44           ; C
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vshufi64x2  zmm22, zmm22, zmm25, 0xee           ; C
+    vpxorq      zmm22, zmm29, zmm22                 ; C: add up lanes
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vshufi64x2  zmm25, zmm18, zmm19, 0x44           ; C
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
+    vaesenc     zmm19, zmm24, zmm9                  ; AES: round 4
+    vpxorq      zmm18, zmm25, zmm18                 ; C: add up lanes
+    vshufi64x2  zmm25, zmm21, zmm22, 0x88           ; C
+    vaesenc     zmm24, zmm26, zmm9                  ; AES: round 4
+    vshufi64x2  zmm21, zmm21, zmm22, 0xdd           ; C
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpternlogq  zmm25, zmm21, zmm27, 0x96           ; C
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vshufi64x2  zmm21, zmm16, zmm18, 0x88           ; C
+    vshufi64x2  zmm16, zmm16, zmm18, 0xdd           ; C
+    vaesenc     zmm18, zmm23, zmm10                 ; AES: round 5
+    vpternlogq  zmm21, zmm16, zmm28, 0x96           ; C
+    vaesenc     zmm16, zmm19, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm19, zmm25, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm23, zmm25, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm22, zmm24, zmm10                 ; AES: round 5
+    vpternlogq  zmm23, zmm21, zmm19, 0x96           ; tags: RES = fold(LO) + HI
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vpshufb     zmm19, zmm23, zmm0                  ; tags: as in memory
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpxorq      zmm19, zmm19, zmm15                 ; tags: tags
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vaesenc     zmm15, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vmovdqu64   [rax], xmm19                        ; tags: lane 0
+    vaesenc     zmm18, zmm22, zmm11                 ; AES: round 6
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm19, 0x01                ; tags: lane 1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vextracti64x2 [rax], zmm19, 0x02                ; tags: lane 2
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 7
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm19, 0x03                ; tags: lane 3
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    mov         eax, 0x00                           ; tags
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    mov         [rsi - 248], rax                    ; tags: status
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    vbroadcasti64x2 zmm19, [rdi + 896]              ; AES: k_8
+    mov         [rsi - 8], rax                      ; tags: status
+    vaesenc     zmm20, zmm20, zmm19                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 8
+    vbroadcasti64x2 zmm19, [rdi + 912]              ; AES: k_9
+    vaesenc     zmm20, zmm20, zmm19                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 9
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rax + rdx*8]
+    vbroadcasti64x2 zmm21, [rdi + 928]              ; AES: k_10
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm19{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rax]                 ; AES: text
+    vpxorq      zmm19, zmm21, zmm19                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm19                 ; AES: the other text
+    vpxorq      zmm19, zmm21, zmm22                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm16, zmm19                 ; AES: the other text
+    vpxorq      zmm16, zmm21, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm16                 ; AES: the other text
+    vpxorq      zmm16, zmm21, zmm24                 ; AES: k_Nr + text
+    vaesenclast zmm22, zmm17, zmm16                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, zmm15                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm19                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm18                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm22                    ; AES: written
+    vpshufb     zmm16{k3}{z}, zmm15, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm17{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm22, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm15, zmm20, zmm21                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm14
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .alike_group
-.alike_after_group:
 .alike_no:
+.alike_after_group:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rdx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm27, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm28, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm28, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm16, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm4, zmm16, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm5, zmm16, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm6, zmm16, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm3, zmm3, zmm5                    ; C: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm5, zmm17, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm17, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm17, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm17, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vshufi64x2  zmm7, zmm3, zmm5, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xee              ; C
+    vpxorq      zmm3, zmm7, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm4, zmm6, 0x44              ; C
+    vshufi64x2  zmm4, zmm4, zmm6, 0xee              ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
+    vpclmulqdq  zmm5, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vpclmulqdq  zmm7, zmm19, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm19, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm19, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm19, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm7, zmm7, zmm8                    ; C: LO += it
+    vpxorq      zmm1, zmm2, zmm1                    ; C: HI += it
+    vshufi64x2  zmm2, zmm5, zmm7, 0x44              ; C
+    vshufi64x2  zmm5, zmm5, zmm7, 0xee              ; C
+    vpxorq      zmm2, zmm2, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm6, zmm1, 0x44              ; C
+    vshufi64x2  zmm1, zmm6, zmm1, 0xee              ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm3, zmm2, 0x88              ; C
+    vshufi64x2  zmm2, zmm3, zmm2, 0xdd              ; C
+    vpternlogq  zmm5, zmm2, zmm27, 0x96             ; C
+    vshufi64x2  zmm2, zmm4, zmm1, 0x88              ; C
+    vshufi64x2  zmm1, zmm4, zmm1, 0xdd              ; C
+    vpternlogq  zmm2, zmm1, zmm28, 0x96             ; C
+    vpclmulqdq  zmm1, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm15                   ; tags: tags
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi - 248], rax                    ; tags: status
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    mov         [rsi - 8], rax                      ; tags: status
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_65:
@@ -6047,8 +6464,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
     vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
     vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_2_first
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -6063,77 +6480,77 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
-    mov         rdx, [rsp + 384]
+    mov         rax, [rsp + 384]
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x04
+    cmp         rax, 0x04
     jb          .rows_2_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 40]                     ; len
+    mov         rax, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rax, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
     vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
     vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
     vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
     vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
 .rows_2_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
     vpxorq      zmm11, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
@@ -6194,58 +6611,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm12, zmm12, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
+    vmovdqu64   [rcx], zmm12                        ; AES, row 1: written
     vpshufb     zmm12, zmm12, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm13, zmm13, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
+    vmovdqu64   [rcx], zmm13                        ; AES, row 1: written
     vpshufb     zmm13, zmm13, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
+    vmovdqu64   [rcx], zmm14                        ; AES, row 1: written
     vpshufb     zmm14, zmm14, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
+    vmovdqu64   [rcx], zmm11                        ; AES, row 1: written
     vpshufb     zmm11, zmm11, zmm0                  ; AES, row 1: C
 .rows_2_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 2
-    and         rdx, -16                            ; AES, row 2: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 2: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 2
+    and         rax, -16                            ; AES, row 2: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 2: m powers from the end
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
     mov         r9, -1                              ; AES, row 2
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0x40                           ; AES, row 2
     bzhi        r9, r9, r10                         ; AES, row 2
     kmovq       k2, r9                              ; AES, row 2
-    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
-    mov         rdx, [rsi]                          ; AES, row 2: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    kmovq       k3, [rax + rdx*8 - 512]             ; AES, row 2
+    mov         rax, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
@@ -6290,41 +6707,41 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
     mov         r9, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
     vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
     mov         r9, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
     vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
     mov         r9, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
     mov         r9, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
     vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 2: C, zero-padded
 .rows_2_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -6334,16 +6751,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
     vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
-    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rcx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
@@ -6352,8 +6769,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
     vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
@@ -6376,8 +6793,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
     vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
     vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
-    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
@@ -6386,8 +6803,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
     vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
@@ -6421,40 +6838,39 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
     vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
     vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm10                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm10                        ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x01                ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x02                ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x03                ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_2_group
 .rows_2_after_group:
 .rows_2_no:
     jmp         .next
 .from_129:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0xc1
+    cmp         rdx, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
     vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
     vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_3_first
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -6465,77 +6881,77 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
     jb          .rows_3_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rax, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rax]                  ; AAD: aad
     vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
     vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
     vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
     vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
 .rows_3_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
     vpxorq      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
@@ -6600,33 +7016,33 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
     vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm8, zmm8, zmm17                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm8                         ; AES, row 1: written
     vpshufb     zmm8, zmm8, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm9, zmm9, zmm17                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm9                         ; AES, row 1: written
     vpshufb     zmm9, zmm9, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm10, zmm10, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
+    vmovdqu64   [rcx], zmm10                        ; AES, row 1: written
     vpshufb     zmm10, zmm10, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm7                         ; AES, row 1: written
     vpshufb     zmm7, zmm7, zmm0                    ; AES, row 1: C
     vpxorq      zmm16, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
@@ -6675,58 +7091,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm11, zmm11, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm11                   ; AES, row 2: written
     vpshufb     zmm11, zmm11, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
 .rows_3_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 3
-    and         rdx, -16                            ; AES, row 3: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 3: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 3
+    and         rax, -16                            ; AES, row 3: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 3: m powers from the end
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
     mov         r9, -1                              ; AES, row 3
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0x80                           ; AES, row 3
     bzhi        r9, r9, r10                         ; AES, row 3
     kmovq       k2, r9                              ; AES, row 3
-    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
-    mov         rdx, [rsi]                          ; AES, row 3: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    kmovq       k3, [rax + rdx*8 - 1024]            ; AES, row 3
+    mov         rax, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
@@ -6775,41 +7191,41 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 3: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         rax, [rsi + 16]                     ; AES, row 3: in
     mov         r9, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
     vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         rax, [rsi + 96]                     ; AES, row 3: in
     mov         r9, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
     vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         rax, [rsi + 176]                    ; AES, row 3: in
     mov         r9, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         rax, [rsi + 256]                    ; AES, row 3: in
     mov         r9, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
     vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 3: C, zero-padded
 .rows_3_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -6819,16 +7235,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
@@ -6837,8 +7253,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
     vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
@@ -6851,8 +7267,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm8, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
     vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
@@ -6875,8 +7291,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
     vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
     vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
-    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm11, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
     vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
@@ -6885,8 +7301,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
     vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
     vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
@@ -6899,8 +7315,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
     vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
-    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rcx + 816]                  ; C: H^(m+1) …
     vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
     vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
     vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
@@ -6934,31 +7350,31 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
     vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm6                         ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x01                 ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x02                 ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x03                 ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm6                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_3_group
 .rows_3_after_group:
 .rows_3_no:
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_4_first
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -6973,76 +7389,76 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
     jb          .rows_4_no
-    mov         rdx, [rsi + 56]                     ; iv_len
+    mov         rax, [rsi + 56]                     ; iv_len
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rax]                  ; AAD: aad
     vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
     vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
     vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
     vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
 .rows_4_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
     vpxorq      zmm3, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
@@ -7111,33 +7527,33 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm9, [rdi + 928]               ; AES, row 1: k_10
     vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm12, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm4, zmm4, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm4                         ; AES, row 1: written
     vpshufb     zmm4, zmm4, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm5, zmm5, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm5                         ; AES, row 1: written
     vpshufb     zmm5, zmm5, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm6, zmm6, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm6                         ; AES, row 1: written
     vpshufb     zmm6, zmm6, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
+    vmovdqu64   [rcx], zmm3                         ; AES, row 1: written
     vpshufb     zmm3, zmm3, zmm0                    ; AES, row 1: C
     vpxorq      zmm12, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
@@ -7190,33 +7606,33 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
     vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm13, zmm13, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm13                   ; AES, row 2: written
     vpshufb     zmm13, zmm13, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rcx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
     vpxorq      zmm16, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
@@ -7269,58 +7685,58 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 9
     vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 3: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
-    mov         r8, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rax, [rsi + 16]                     ; AES, row 3: in
+    mov         rcx, [rsi + 24]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm7, zmm7, zmm17                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
+    vmovdqu64   [rcx + 128], zmm7                   ; AES, row 3: written
     vpshufb     zmm7, zmm7, zmm0                    ; AES, row 3: C
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
-    mov         r8, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rax, [rsi + 96]                     ; AES, row 3: in
+    mov         rcx, [rsi + 104]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm8, zmm8, zmm17                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
+    vmovdqu64   [rcx + 128], zmm8                   ; AES, row 3: written
     vpshufb     zmm8, zmm8, zmm0                    ; AES, row 3: C
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
-    mov         r8, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rax, [rsi + 176]                    ; AES, row 3: in
+    mov         rcx, [rsi + 184]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm10, zmm10, zmm17                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
+    vmovdqu64   [rcx + 128], zmm10                  ; AES, row 3: written
     vpshufb     zmm10, zmm10, zmm0                  ; AES, row 3: C
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
-    mov         r8, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rax, [rsi + 256]                    ; AES, row 3: in
+    mov         rcx, [rsi + 264]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
+    vmovdqu64   [rcx + 128], zmm11                  ; AES, row 3: written
     vpshufb     zmm11, zmm11, zmm0                  ; AES, row 3: C
 .rows_4_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 4
-    and         rdx, -16                            ; AES, row 4: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 4: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 4
+    and         rax, -16                            ; AES, row 4: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 4: m powers from the end
+    lea         rax, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
     mov         r9, -1                              ; AES, row 4
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0xc0                           ; AES, row 4
     bzhi        r9, r9, r10                         ; AES, row 4
     kmovq       k2, r9                              ; AES, row 4
-    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
-    mov         rdx, [rsi]                          ; AES, row 4: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    kmovq       k3, [rax + rdx*8 - 1536]            ; AES, row 4
+    mov         rax, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
@@ -7373,41 +7789,41 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 4: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         rax, [rsi + 16]                     ; AES, row 4: in
     mov         r9, [rsi + 24]                      ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
     vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    mov         rax, [rsi + 96]                     ; AES, row 4: in
     mov         r9, [rsi + 104]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
     vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    mov         rax, [rsi + 176]                    ; AES, row 4: in
     mov         r9, [rsi + 184]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
     vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    mov         rax, [rsi + 256]                    ; AES, row 4: in
     mov         r9, [rsi + 264]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
     vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 4: C, zero-padded
 .rows_4_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -7417,16 +7833,16 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
@@ -7435,8 +7851,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
     vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
@@ -7449,8 +7865,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
     vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
     vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
@@ -7463,8 +7879,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
     vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
     vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
-    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rcx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
     vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
@@ -7487,8 +7903,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
     vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
     vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
-    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rcx + 688]                   ; C: H^(m+1) …
     vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
@@ -7497,8 +7913,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
     vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
     vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
@@ -7511,8 +7927,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
     vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
-    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm3, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
@@ -7525,8 +7941,8 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
     vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
-    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
     vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
@@ -7560,23 +7976,23 @@ gcm128_avx512_k_clmul1_x16_alike_seal_many:
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
     vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm2                         ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x01                 ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x02                 ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x03                 ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm2                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_4_group
 .rows_4_after_group:
 .rows_4_no:
@@ -9645,69 +10061,69 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
-    mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rcx, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 64]                     ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 40]                     ; len
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, rcx
-    sub         rdx, 0x01
-    cmp         rdx, 0x10
+    mov         rcx, r8
+    sub         rcx, 0x01
+    cmp         rcx, 0x10
     jae         .one
-    mov         rdx, rax
-    sub         rdx, 0x01
+    mov         rcx, rax
+    sub         rcx, 0x01
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 256
+    cmp         rcx, 256
     jae         .one
     cmp         rax, 0x81
     jae         .from_129
@@ -9716,15 +10132,15 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     jae         .from_65
     cmp         rax, 0x11
     jae         .from_17
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm1, [r8 + 304]
-    vbroadcasti64x2 zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rcx, rax
+    add         rcx, 0x0f
+    and         rcx, -16                            ; 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; m powers from the end
+    vbroadcasti64x2 zmm1, [rdx + 304]
+    vbroadcasti64x2 zmm2, [rdx + 688]
+    vbroadcasti64x2 zmm3, [rdx + 288]
+    vbroadcasti64x2 zmm4, [rdx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -9736,100 +10152,88 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
     vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
     vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     vpxorq      zmm16, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
-    jmp         .block_first
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.block_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .block_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 64]                     ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .one
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 40]                     ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 120]                    ; len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-.block_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
     vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
     vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
     vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
-.block_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm20{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm21{k1}{z}, [rdx]                 ; AES: iv
+.block_first:
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm20{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
     vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
     vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
     vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
@@ -9853,170 +10257,448 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AES: in
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rcx + rax*8]
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm20{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AES: in
     vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AES
     vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
     vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AES: text
     vpxorq      zmm21, zmm15, zmm20                 ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
     vextracti64x2 xmm21, zmm18, 0x01                ; AES
-    vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm21                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
     vextracti64x2 xmm21, zmm18, 0x02                ; AES
-    vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm21                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
     vextracti64x2 xmm18, zmm18, 0x03                ; AES
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
     vpshufb     zmm18{k3}{z}, zmm20, zmm0           ; AES: C, zero-padded
     vaesenclast zmm19, zmm19, zmm15                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
-    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm17, zmm23, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
-.block_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm18, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm17, xmm18                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_0                      ; tags
-.block_judged_0:
-    vextracti64x2 xmm18, zmm17, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_1                      ; tags
-.block_judged_1:
-    vextracti64x2 xmm18, zmm17, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_2                      ; tags
-.block_judged_2:
-    vextracti64x2 xmm17, zmm17, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm18, [rdx]                        ; tags: given
-    vpxorq      xmm17, xmm17, xmm18                 ; tags: differences
-    vpshufd     xmm18, xmm17, 0x4e                  ; tags
-    vporq       xmm17, xmm17, xmm18                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm17                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_3                      ; tags
-.block_judged_3:
+    vmovdqa64   zmm20, zmm17
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+.block_group:
+    mov         rcx, [rsp + 384]
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .block_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AAD: aad
+    vinserti64x2 ymm17, ymm17, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm17, zmm17, zmm21, 0x44           ; AAD
+    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+.block_read:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    mov         rdx, [rsi]                          ; AES: iv
+    vmovq       xmm21, rcx                          ; AAD, lengths
+    vmovdqu8    xmm22{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    mov         rdx, [rsi + 80]                     ; AES: iv
+    vmovq       xmm23, rcx                          ; AAD, lengths
+    vmovdqu8    xmm24{k1}{z}, [rdx]                 ; AES: iv
+    vpunpcklqdq xmm21, xmm21, xmm23                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vpclmulqdq  xmm25, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vmovdqu8    xmm26{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm27, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vmovdqu8    xmm28{k1}{z}, [rcx]                 ; AES: iv
+    vpxorq      xmm23, xmm23, xmm27                 ; AAD, lengths: LO += it
+    vpxorq      xmm21, xmm25, xmm21                 ; AAD, lengths: HI += it
+    vinserti64x2 ymm22, ymm22, xmm24, 0x01          ; AES
+    vshufi64x2  zmm27, zmm23, zmm23, 0x00           ; AAD, lengths
+    vinserti64x2 ymm23, ymm26, xmm28, 0x01          ; AES
+    vshufi64x2  zmm26, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm21, zmm22, zmm23, 0x44           ; AES: IV || 0
+    vpclmulqdq  zmm22, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpxorq      zmm23, zmm21, zmm16                 ; AES: + k_0
+    vpclmulqdq  zmm24, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm25, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vpternlogq  zmm27, zmm22, zmm25, 0x96           ; AAD, lengths: LO += it
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpternlogq  zmm26, zmm24, zmm20, 0x96           ; AAD, lengths: HI += it
+    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm18, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C: LO += it
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpternlogq  zmm26, zmm23, zmm18, 0x96           ; C: HI += it
+    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm20, zmm27, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vpshufd     zmm22, zmm27, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vpternlogq  zmm22, zmm26, zmm20, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm20, zmm22, zmm0                  ; tags: as in memory
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpxorq      zmm24, zmm20, zmm19                 ; tags: tags
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm19, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm20, zmm18, zmm14                 ; AES: round 9
+    vaesenc     zmm18, zmm19, zmm14                 ; AES: round 9
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rcx + rax*8]
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm19{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AES: in
+    vinserti64x2 ymm19, ymm19, xmm21, 0x01          ; AES
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
+    vshufi64x2  zmm19, zmm19, zmm21, 0x44           ; AES: text
+    vpxorq      zmm21, zmm15, zmm19                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES: the other text
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vextracti64x2 xmm21, zmm18, 0x01                ; AES
+    vmovdqu8    [rcx]{k2}, xmm21                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vextracti64x2 xmm21, zmm18, 0x02                ; AES
+    vmovdqu8    [rcx]{k2}, xmm21                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vextracti64x2 xmm18, zmm18, 0x03                ; AES
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    vpshufb     zmm18{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm19, zmm20, zmm15                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm17
+    add         rsi, 320                            ; the next group
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+.block_tags:
+    mov         rcx, [rsi - 608]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vpxorq      xmm17, xmm24, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 568], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_0
+.block_judged_0:
+    mov         rcx, [rsi - 528]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm24, 0x01
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 488], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_1
+.block_judged_1:
+    mov         rcx, [rsi - 448]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm24, 0x02
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 408], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_2
+.block_judged_2:
+    mov         rcx, [rsi - 368]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm24, 0x03
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 328], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_3
+.block_judged_3:
     jmp         .block_group
 .block_wrong_0:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 24]                     ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 616]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 568], rcx                    ; status
     jmp         .block_judged_0
 .block_wrong_1:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 104]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 536]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 488], rcx                    ; status
     jmp         .block_judged_1
 .block_wrong_2:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 184]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 456]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 408], rcx                    ; status
     jmp         .block_judged_2
 .block_wrong_3:
     vpxorq      xmm17, xmm17, xmm17
-    mov         rdx, [rsi + 264]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm17                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi - 376]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 328], rcx                    ; status
     jmp         .block_judged_3
-.block_after_group:
 .block_no:
+.block_after_group:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rcx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm27, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm26, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm27, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm26, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm4, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpternlogq  zmm27, zmm3, zmm4, 0x96             ; C: LO += it
+    vpternlogq  zmm26, zmm2, zmm1, 0x96             ; C: HI += it
+    vpclmulqdq  zmm1, zmm27, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm27, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm2, zmm26, zmm1, 0x96             ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, zmm0                    ; tags: as in memory
+    vpxorq      zmm24, zmm0, zmm19                  ; tags: tags
+.block_last_tags:
+    mov         rcx, [rsi - 288]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vpxorq      xmm0, xmm24, xmm0                   ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 248], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_0
+.block_last_judged_0:
+    mov         rcx, [rsi - 208]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm24, 0x01
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 168], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_1
+.block_last_judged_1:
+    mov         rcx, [rsi - 128]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm24, 0x02
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 88], rcx                     ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_2
+.block_last_judged_2:
+    mov         rcx, [rsi - 48]                     ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm24, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 8], rcx                      ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_3
+.block_last_judged_3:
     jmp         .next
+.block_last_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 296]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 248], rcx                    ; status
+    jmp         .block_last_judged_0
+.block_last_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 216]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 168], rcx                    ; status
+    jmp         .block_last_judged_1
+.block_last_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 136]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 88], rcx                     ; status
+    jmp         .block_last_judged_2
+.block_last_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 56]                     ; out
+    mov         rdx, -1
+    bzhi        rax, rdx, rax
+    kmovq       k2, rax
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi - 8], rax                      ; status
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .block_last_judged_3
 .from_17:
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm1, [r8 + 304]
-    vmovdqu64   zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rcx, rax
+    add         rcx, 0x0f
+    and         rcx, -16                            ; 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; m powers from the end
+    vmovdqu64   zmm1, [rdx + 304]
+    vmovdqu64   zmm2, [rdx + 688]
+    vbroadcasti64x2 zmm3, [rdx + 288]
+    vbroadcasti64x2 zmm4, [rdx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -10025,111 +10707,93 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
     vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
     vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     vpxorq      zmm13, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-    jmp         .alike_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    mov         rcx, [rsp + 384]
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .one
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 64]                     ; tag_len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.alike_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .alike_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 128]                    ; aad_len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-.alike_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
     vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
     vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
-.alike_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+.alike_first:
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm16, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm17, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm18, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm19, zmm15, zmm15, 0x00           ; AES
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
     vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
@@ -10186,15 +10850,20 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm17, zmm17, zmm20                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 9
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rcx + rax*8]
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES: k_10
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    zmm21{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    zmm22{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    zmm23{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    zmm24{k2}{z}, [rdx]                 ; AES: text
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm21{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rcx]                 ; AES: text
     vpxorq      zmm25, zmm20, zmm21                 ; AES: k_Nr + text
     vaesenclast zmm16, zmm16, zmm25                 ; AES: the other text
     vpxorq      zmm25, zmm20, zmm22                 ; AES: k_Nr + text
@@ -10203,186 +10872,534 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenclast zmm18, zmm18, zmm25                 ; AES: the other text
     vpxorq      zmm25, zmm20, zmm24                 ; AES: k_Nr + text
     vaesenclast zmm19, zmm19, zmm25                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm16                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm17                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm18                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm19                    ; AES: written
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm16                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm17                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm18                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm19                    ; AES: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES: C, zero-padded
     vpshufb     zmm17{k3}{z}, zmm22, zmm0           ; AES: C, zero-padded
     vpshufb     zmm18{k3}{z}, zmm23, zmm0           ; AES: C, zero-padded
     vpshufb     zmm19{k3}{z}, zmm24, zmm0           ; AES: C, zero-padded
     vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
-    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
-    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
-    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
-    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
-    vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
-    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
-    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
-    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
-    vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
-    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
-    vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
-    vpclmulqdq  zmm14, zmm19, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
-    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
-.alike_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm15, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm14, xmm15                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .alike_wrong_0                      ; tags
-.alike_judged_0:
-    vextracti64x2 xmm15, zmm14, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm16, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .alike_wrong_1                      ; tags
-.alike_judged_1:
-    vextracti64x2 xmm15, zmm14, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm16, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_2                      ; tags
-.alike_judged_2:
-    vextracti64x2 xmm14, zmm14, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm15, [rdx]                        ; tags: given
-    vpxorq      xmm14, xmm14, xmm15                 ; tags: differences
-    vpshufd     xmm15, xmm14, 0x4e                  ; tags
-    vporq       xmm14, xmm14, xmm15                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm14                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_3                      ; tags
-.alike_judged_3:
+    vmovdqa64   zmm20, zmm14
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.alike_group:
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .alike_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AAD: aad
+    vinserti64x2 ymm14, ymm14, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm14, zmm14, zmm21, 0x44           ; AAD
+    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
+.alike_read:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    mov         rdx, [rsi]                          ; AES: iv
+    vmovq       xmm21, rcx                          ; AAD, lengths
+    vmovdqu8    xmm22{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vshufi64x2  zmm26, zmm22, zmm22, 0x00           ; AES
+    vmovq       xmm22, rcx                          ; AAD, lengths
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vpunpcklqdq xmm21, xmm21, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vmovdqu8    xmm22{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm23, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vshufi64x2  zmm27, zmm22, zmm22, 0x00           ; AES
+    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vpclmulqdq  xmm24, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vmovdqu8    xmm25{k1}{z}, [rcx]                 ; AES: iv
+    vpxorq      xmm23, xmm23, xmm24                 ; AAD, lengths: LO += it
+    vshufi64x2  zmm25, zmm25, zmm25, 0x00           ; AES
+    vpxorq      xmm21, xmm22, xmm21                 ; AAD, lengths: HI += it
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vshufi64x2  zmm29, zmm23, zmm23, 0x00           ; AAD, lengths
+    vmovdqu8    xmm22{k1}{z}, [rcx]                 ; AES: iv
+    vshufi64x2  zmm30, zmm21, zmm21, 0x00           ; AAD, lengths
+    vshufi64x2  zmm28, zmm22, zmm22, 0x00           ; AES
+    vpclmulqdq  zmm21, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm22, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm23, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vinserti64x2 ymm24, ymm26, xmm27, 0x01          ; AES
+    vpternlogq  zmm29, zmm21, zmm23, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm30, zmm22, zmm20, 0x96           ; AAD, lengths: HI += it
+    vinserti64x2 ymm20, ymm25, xmm28, 0x01          ; AES
+    vshufi64x2  zmm20, zmm24, zmm20, 0x44           ; AES: IV || 0
+    vpclmulqdq  zmm21, zmm16, zmm2, 0x00            ; C: A0·K0
+    vpxorq      zmm20, zmm20, zmm13                 ; AES: J_0 + k_0
+    vpclmulqdq  zmm22, zmm16, zmm2, 0x10            ; C: A0·K1
+    vpxorq      zmm23, zmm26, zmm5                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm24, zmm16, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
+    vpxorq      zmm26, zmm27, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm21, zmm21, zmm24                 ; C: LO += it
+    vpxorq      zmm24, zmm25, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm16, zmm22, zmm16                 ; C: HI += it
+    vpxorq      zmm22, zmm28, zmm5                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm25, zmm17, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm17, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm17, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vpxorq      zmm25, zmm25, zmm28                 ; C: LO += it
+    vpxorq      zmm17, zmm27, zmm17                 ; C: HI += it
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vshufi64x2  zmm27, zmm21, zmm25, 0x44           ; C
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vshufi64x2  zmm21, zmm21, zmm25, 0xee           ; C
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpxorq      zmm21, zmm27, zmm21                 ; C: add up lanes
+    vaesenc     zmm25, zmm26, zmm7                  ; AES: round 2
+    vshufi64x2  zmm26, zmm16, zmm17, 0x44           ; C
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
+    vaesenc     zmm17, zmm22, zmm7                  ; AES: round 2
+    vpxorq      zmm16, zmm26, zmm16                 ; C: add up lanes
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm26, zmm18, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vpxorq      zmm22, zmm22, zmm27                 ; C: LO += it
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpxorq      zmm18, zmm26, zmm18                 ; C: HI += it
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm19, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm19, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm19, zmm1, 0x01            ; C: A1·B0
+    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
+    vpxorq      zmm26, zmm26, zmm28                 ; C: LO += it
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpxorq      zmm19, zmm27, zmm19                 ; C: HI += it
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vshufi64x2  zmm27, zmm22, zmm26, 0x44           ; C
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vshufi64x2  zmm22, zmm22, zmm26, 0xee           ; C
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
+    vpxorq      zmm22, zmm27, zmm22                 ; C: add up lanes
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vshufi64x2  zmm26, zmm18, zmm19, 0x44           ; C
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
+    vpxorq      zmm18, zmm26, zmm18                 ; C: add up lanes
+    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 6
+    vshufi64x2  zmm26, zmm21, zmm22, 0x88           ; C
+    vaesenc     zmm20, zmm23, zmm11                 ; AES: round 6
+    vshufi64x2  zmm21, zmm21, zmm22, 0xdd           ; C
+    vaesenc     zmm22, zmm25, zmm11                 ; AES: round 6
+    vpternlogq  zmm26, zmm21, zmm29, 0x96           ; C
+    vaesenc     zmm21, zmm24, zmm11                 ; AES: round 6
+    vshufi64x2  zmm23, zmm16, zmm18, 0x88           ; C
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
+    vshufi64x2  zmm16, zmm16, zmm18, 0xdd           ; C
+    vaesenc     zmm18, zmm19, zmm12                 ; AES: round 7
+    vpternlogq  zmm23, zmm16, zmm30, 0x96           ; C
+    vaesenc     zmm16, zmm20, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm19, zmm26, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm24, zmm26, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm20, zmm22, zmm12                 ; AES: round 7
+    vpternlogq  zmm24, zmm23, zmm19, 0x96           ; tags: RES = fold(LO) + HI
+    vaesenc     zmm19, zmm21, zmm12                 ; AES: round 7
+    vpshufb     zmm21, zmm24, zmm0                  ; tags: as in memory
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vpxorq      zmm26, zmm21, zmm15                 ; tags: tags
+    vbroadcasti64x2 zmm15, [rdi + 896]              ; AES: k_8
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm15                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 8
+    vaesenc     zmm15, zmm17, zmm15                 ; AES: round 8
+    vbroadcasti64x2 zmm17, [rdi + 912]              ; AES: k_9
+    vaesenc     zmm21, zmm18, zmm17                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm17                 ; AES: round 9
+    vaesenc     zmm18, zmm20, zmm17                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm17                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm17                 ; AES: round 9
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rcx + rax*8]
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES: k_10
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm17{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rcx]                 ; AES: text
+    vpxorq      zmm25, zmm20, zmm17                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm22                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm19, zmm19, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm24                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm25                 ; AES: the other text
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm16                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm18                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm19                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm15                    ; AES: written
+    vpshufb     zmm16{k3}{z}, zmm17, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm17{k3}{z}, zmm22, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm18{k3}{z}, zmm23, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm24, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm15, zmm21, zmm20                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm14
+    add         rsi, 320                            ; the next group
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+.alike_tags:
+    mov         rcx, [rsi - 608]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vpxorq      xmm14, xmm26, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 568], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_0
+.alike_judged_0:
+    mov         rcx, [rsi - 528]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x01
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 488], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_1
+.alike_judged_1:
+    mov         rcx, [rsi - 448]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x02
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 408], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_2
+.alike_judged_2:
+    mov         rcx, [rsi - 368]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x03
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 328], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_3
+.alike_judged_3:
     jmp         .alike_group
 .alike_wrong_0:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 24]                     ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 616]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 568], rcx                    ; status
     jmp         .alike_judged_0
 .alike_wrong_1:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 104]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 536]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 488], rcx                    ; status
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alike_judged_1
 .alike_wrong_2:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 184]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 456]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 408], rcx                    ; status
     jmp         .alike_judged_2
 .alike_wrong_3:
     vpxorq      xmm14, xmm14, xmm14
-    mov         rdx, [rsi + 264]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm14                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi - 376]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 328], rcx                    ; status
     jmp         .alike_judged_3
-.alike_after_group:
 .alike_no:
+.alike_after_group:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rcx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm29, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm30, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm29, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm30, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm16, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm4, zmm16, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm5, zmm16, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm6, zmm16, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm3, zmm3, zmm5                    ; C: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm5, zmm17, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm17, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm17, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm17, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vshufi64x2  zmm7, zmm3, zmm5, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xee              ; C
+    vpxorq      zmm3, zmm7, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm4, zmm6, 0x44              ; C
+    vshufi64x2  zmm4, zmm4, zmm6, 0xee              ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
+    vpclmulqdq  zmm5, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vpclmulqdq  zmm7, zmm19, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm19, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm19, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm19, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm7, zmm7, zmm8                    ; C: LO += it
+    vpxorq      zmm1, zmm2, zmm1                    ; C: HI += it
+    vshufi64x2  zmm2, zmm5, zmm7, 0x44              ; C
+    vshufi64x2  zmm5, zmm5, zmm7, 0xee              ; C
+    vpxorq      zmm2, zmm2, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm6, zmm1, 0x44              ; C
+    vshufi64x2  zmm1, zmm6, zmm1, 0xee              ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm3, zmm2, 0x88              ; C
+    vshufi64x2  zmm2, zmm3, zmm2, 0xdd              ; C
+    vpternlogq  zmm5, zmm2, zmm29, 0x96             ; C
+    vshufi64x2  zmm2, zmm4, zmm1, 0x88              ; C
+    vshufi64x2  zmm1, zmm4, zmm1, 0xdd              ; C
+    vpternlogq  zmm2, zmm1, zmm30, 0x96             ; C
+    vpclmulqdq  zmm1, zmm5, [rel gcm128_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm26, zmm0, zmm15                  ; tags: tags
+.alike_last_tags:
+    mov         rcx, [rsi - 288]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vpxorq      xmm0, xmm26, xmm0                   ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 248], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_0
+.alike_last_judged_0:
+    mov         rcx, [rsi - 208]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x01
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 168], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_1
+.alike_last_judged_1:
+    mov         rcx, [rsi - 128]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x02
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 88], rcx                     ; status
+    vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_2
+.alike_last_judged_2:
+    mov         rcx, [rsi - 48]                     ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 8], rcx                      ; status
+    vmovq       rcx, xmm0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_3
+.alike_last_judged_3:
     jmp         .next
+.alike_last_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 296]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 248], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alike_last_judged_0
+.alike_last_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 216]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 168], rcx                    ; status
+    jmp         .alike_last_judged_1
+.alike_last_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 136]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 88], rcx                     ; status
+    jmp         .alike_last_judged_2
+.alike_last_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 56]                     ; out
+    mov         rdx, -1
+    bzhi        rax, rdx, rax
+    kmovq       k2, rax
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi - 8], rax                      ; status
+    jmp         .alike_last_judged_3
 .from_65:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
@@ -10393,104 +11410,105 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
     vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
     vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_2_first
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_2_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 64]                     ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 40]                     ; len
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
     vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
     vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
     vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
 .rows_2_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
     vpxorq      zmm11, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
@@ -10551,58 +11569,58 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm12, zmm12, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm12                        ; AES, row 1: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm13, zmm13, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm13                        ; AES, row 1: written
     vpshufb     zmm13, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm14                        ; AES, row 1: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm11                        ; AES, row 1: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 1: C
 .rows_2_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 2
-    and         rdx, -16                            ; AES, row 2: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 2: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 2
+    and         rcx, -16                            ; AES, row 2: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 2: m powers from the end
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
     mov         r9, -1                              ; AES, row 2
     mov         r10, rax
     sub         r10, 0x40                           ; AES, row 2
     bzhi        r9, r9, r10                         ; AES, row 2
     kmovq       k2, r9                              ; AES, row 2
-    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
-    mov         rdx, [rsi]                          ; AES, row 2: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    kmovq       k3, [rcx + rax*8 - 512]             ; AES, row 2
+    mov         rcx, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
@@ -10647,41 +11665,41 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
     mov         r9, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
     mov         r9, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
     mov         r9, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
     mov         r9, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
 .rows_2_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -10691,16 +11709,16 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
     vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
-    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rdx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
@@ -10709,8 +11727,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
     vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
@@ -10733,8 +11751,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
     vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
     vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
-    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
@@ -10743,8 +11761,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
     vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
@@ -10777,93 +11795,93 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm12, zmm14, 0x4e                  ; tags: (LO1, LO0)
     vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
     vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
-    vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
+    vpxorq      zmm11, zmm10, zmm15                 ; tags: tags
 .rows_2_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm11, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm10, xmm11                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm11                          ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vpxorq      xmm10, xmm11, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm10
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_0                     ; tags
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_0
 .rows_2_judged_0:
-    vextracti64x2 xmm11, zmm10, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm12, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm11                          ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm12, zmm11, 0x01
+    vpxorq      xmm10, xmm12, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm10
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_1                     ; tags
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_1
 .rows_2_judged_1:
-    vextracti64x2 xmm11, zmm10, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm12, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm11                          ; tags
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm12, zmm11, 0x02
+    vpxorq      xmm10, xmm12, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_2
 .rows_2_judged_2:
-    vextracti64x2 xmm10, zmm10, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm11, [rdx]                        ; tags: given
-    vpxorq      xmm10, xmm10, xmm11                 ; tags: differences
-    vpshufd     xmm11, xmm10, 0x4e                  ; tags
-    vporq       xmm10, xmm10, xmm11                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm10                          ; tags
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm11, zmm11, 0x03
+    vpxorq      xmm10, xmm11, xmm10                 ; differences
+    vpshufd     xmm11, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm11                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_3
 .rows_2_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_2_group
 .rows_2_wrong_0:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_2_judged_0
 .rows_2_wrong_1:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
     jmp         .rows_2_judged_1
 .rows_2_wrong_2:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     jmp         .rows_2_judged_2
 .rows_2_wrong_3:
     vpxorq      xmm10, xmm10, xmm10
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm10                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm10             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
     jmp         .rows_2_judged_3
 .rows_2_after_group:
 .rows_2_no:
@@ -10877,8 +11895,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
     vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
     vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_3_first
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
@@ -10892,88 +11910,88 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_3_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 64]                     ; tag_len
+    mov         rcx, [rsi + 64]                     ; tag_len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         rcx, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rcx, [rsi + 128]                    ; aad_len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rcx]                  ; AAD: aad
     vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
     vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
     vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
     vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
 .rows_3_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
     vpxorq      zmm7, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
@@ -11038,33 +12056,33 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
     vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm8, zmm8, zmm18                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm8                         ; AES, row 1: written
     vpshufb     zmm8, zmm17, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm9, zmm9, zmm18                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm9                         ; AES, row 1: written
     vpshufb     zmm9, zmm17, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm10, zmm10, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm10                        ; AES, row 1: written
     vpshufb     zmm10, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm7                         ; AES, row 1: written
     vpshufb     zmm7, zmm17, zmm0                   ; AES, row 1: C
     vpxorq      zmm16, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
@@ -11113,58 +12131,58 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 9
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
+    mov         rdx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm11, zmm11, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm11                   ; AES, row 2: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
+    mov         rdx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
+    mov         rdx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
+    mov         rdx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
 .rows_3_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 3
-    and         rdx, -16                            ; AES, row 3: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 3: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 3
+    and         rcx, -16                            ; AES, row 3: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 3: m powers from the end
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
     mov         r9, -1                              ; AES, row 3
     mov         r10, rax
     sub         r10, 0x80                           ; AES, row 3
     bzhi        r9, r9, r10                         ; AES, row 3
     kmovq       k2, r9                              ; AES, row 3
-    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
-    mov         rdx, [rsi]                          ; AES, row 3: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    kmovq       k3, [rcx + rax*8 - 1024]            ; AES, row 3
+    mov         rcx, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
@@ -11213,41 +12231,41 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 3: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         rcx, [rsi + 16]                     ; AES, row 3: in
     mov         r9, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         rcx, [rsi + 96]                     ; AES, row 3: in
     mov         r9, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         rcx, [rsi + 176]                    ; AES, row 3: in
     mov         r9, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         rcx, [rsi + 256]                    ; AES, row 3: in
     mov         r9, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
 .rows_3_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -11257,16 +12275,16 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
@@ -11275,8 +12293,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
     vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
@@ -11289,8 +12307,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm8, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
     vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
@@ -11313,8 +12331,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
     vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
     vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
-    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm11, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
     vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
@@ -11323,8 +12341,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
     vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
     vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
@@ -11337,8 +12355,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
     vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
-    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rdx + 816]                  ; C: H^(m+1) …
     vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
     vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
     vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
@@ -11371,104 +12389,104 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm7, zmm10, 0x4e                   ; tags: (LO1, LO0)
     vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
-    vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
+    vpxorq      zmm7, zmm6, zmm13                   ; tags: tags
 .rows_3_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm7, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm6, xmm7                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_0                     ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vpxorq      xmm6, xmm7, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_0
 .rows_3_judged_0:
-    vextracti64x2 xmm7, zmm6, 0x01                  ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm8, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_1                     ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm8, zmm7, 0x01
+    vpxorq      xmm6, xmm8, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_1
 .rows_3_judged_1:
-    vextracti64x2 xmm7, zmm6, 0x02                  ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm8, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm8, zmm7, 0x02
+    vpxorq      xmm6, xmm8, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_2
 .rows_3_judged_2:
-    vextracti64x2 xmm6, zmm6, 0x03                  ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm7, [rdx]                         ; tags: given
-    vpxorq      xmm6, xmm6, xmm7                    ; tags: differences
-    vpshufd     xmm7, xmm6, 0x4e                    ; tags
-    vporq       xmm6, xmm6, xmm7                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm6                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm7, zmm7, 0x03
+    vpxorq      xmm6, xmm7, xmm6                    ; differences
+    vpshufd     xmm7, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm7                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_3
 .rows_3_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_3_group
 .rows_3_wrong_0:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_3_judged_0
 .rows_3_wrong_1:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
     jmp         .rows_3_judged_1
 .rows_3_wrong_2:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_3_judged_2
 .rows_3_wrong_3:
     vpxorq      xmm6, xmm6, xmm6
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm6                         ; zeros
-    vmovdqu64   [rdx + 64], zmm6                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm6              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
     jmp         .rows_3_judged_3
 .rows_3_after_group:
 .rows_3_no:
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_4_first
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -11484,88 +12502,88 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_4_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 64]                     ; tag_len
+    mov         rcx, [rsi + 64]                     ; tag_len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         rcx, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rcx, [rsi + 128]                    ; aad_len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rcx]                  ; AAD: aad
     vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
     vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
     vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
     vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
 .rows_4_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
     vpxorq      zmm3, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
@@ -11634,33 +12652,33 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm9, [rdi + 928]               ; AES, row 1: k_10
     vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm12, [rdi + 928]              ; AES, row 1: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm4, zmm4, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm4                         ; AES, row 1: written
     vpshufb     zmm4, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm5, zmm5, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm5                         ; AES, row 1: written
     vpshufb     zmm5, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm6, zmm6, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm6                         ; AES, row 1: written
     vpshufb     zmm6, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm3                         ; AES, row 1: written
     vpshufb     zmm3, zmm13, zmm0                   ; AES, row 1: C
     vpxorq      zmm12, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
@@ -11713,33 +12731,33 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 9
     vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 2: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
+    mov         rdx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm13, zmm13, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm13                   ; AES, row 2: written
     vpshufb     zmm13, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
+    mov         rdx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
+    mov         rdx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
+    mov         rdx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
     vpxorq      zmm16, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
@@ -11792,58 +12810,58 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 9
     vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 9
     vbroadcasti64x2 zmm16, [rdi + 928]              ; AES, row 3: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
-    mov         r8, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 16]                     ; AES, row 3: in
+    mov         rdx, [rsi + 24]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm7, zmm7, zmm18                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm7                   ; AES, row 3: written
     vpshufb     zmm7, zmm17, zmm0                   ; AES, row 3: C
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
-    mov         r8, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 96]                     ; AES, row 3: in
+    mov         rdx, [rsi + 104]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm8, zmm8, zmm18                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm8                   ; AES, row 3: written
     vpshufb     zmm8, zmm17, zmm0                   ; AES, row 3: C
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
-    mov         r8, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 176]                    ; AES, row 3: in
+    mov         rdx, [rsi + 184]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm10, zmm10, zmm18                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm10                  ; AES, row 3: written
     vpshufb     zmm10, zmm17, zmm0                  ; AES, row 3: C
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
-    mov         r8, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 256]                    ; AES, row 3: in
+    mov         rdx, [rsi + 264]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm11                  ; AES, row 3: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 3: C
 .rows_4_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 4
-    and         rdx, -16                            ; AES, row 4: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 4: m powers from the end
-    lea         rdx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 4
+    and         rcx, -16                            ; AES, row 4: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 4: m powers from the end
+    lea         rcx, [rel gcm128_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
     mov         r9, -1                              ; AES, row 4
     mov         r10, rax
     sub         r10, 0xc0                           ; AES, row 4
     bzhi        r9, r9, r10                         ; AES, row 4
     kmovq       k2, r9                              ; AES, row 4
-    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
-    mov         rdx, [rsi]                          ; AES, row 4: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    kmovq       k3, [rcx + rax*8 - 1536]            ; AES, row 4
+    mov         rcx, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
     vpxorq      zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
@@ -11896,41 +12914,41 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 9
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 9
     vbroadcasti64x2 zmm20, [rdi + 928]              ; AES, row 4: k_10
-    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         rcx, [rsi + 16]                     ; AES, row 4: in
     mov         r9, [rsi + 24]                      ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    mov         rcx, [rsi + 96]                     ; AES, row 4: in
     mov         r9, [rsi + 104]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    mov         rcx, [rsi + 176]                    ; AES, row 4: in
     mov         r9, [rsi + 184]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    mov         rcx, [rsi + 256]                    ; AES, row 4: in
     mov         r9, [rsi + 264]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
 .rows_4_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -11940,16 +12958,16 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
@@ -11958,8 +12976,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
     vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
@@ -11972,8 +12990,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
     vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
     vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
@@ -11986,8 +13004,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
     vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
     vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
-    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rdx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
     vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
@@ -12010,8 +13028,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
     vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
     vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
-    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rdx + 688]                   ; C: H^(m+1) …
     vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
@@ -12020,8 +13038,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
     vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
     vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
@@ -12034,8 +13052,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
     vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
-    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm3, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
@@ -12048,8 +13066,8 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
     vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
-    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
     vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
@@ -12082,101 +13100,101 @@ gcm128_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm4, zmm6, 0x4e                    ; tags: (LO1, LO0)
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
-    vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
+    vpxorq      zmm3, zmm2, zmm9                    ; tags: tags
 .rows_4_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm3, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm2, xmm3                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm3                           ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vpxorq      xmm2, xmm3, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm2
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_0                     ; tags
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_0
 .rows_4_judged_0:
-    vextracti64x2 xmm3, zmm2, 0x01                  ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm4, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm3                           ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm4, zmm3, 0x01
+    vpxorq      xmm2, xmm4, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm2
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_1                     ; tags
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_1
 .rows_4_judged_1:
-    vextracti64x2 xmm3, zmm2, 0x02                  ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm4, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm3                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm4, zmm3, 0x02
+    vpxorq      xmm2, xmm4, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_2
 .rows_4_judged_2:
-    vextracti64x2 xmm2, zmm2, 0x03                  ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm3, [rdx]                         ; tags: given
-    vpxorq      xmm2, xmm2, xmm3                    ; tags: differences
-    vpshufd     xmm3, xmm2, 0x4e                    ; tags
-    vporq       xmm2, xmm2, xmm3                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm2                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm3, zmm3, 0x03
+    vpxorq      xmm2, xmm3, xmm2                    ; differences
+    vpshufd     xmm3, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm3                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_3
 .rows_4_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_4_group
 .rows_4_wrong_0:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_4_judged_0
 .rows_4_wrong_1:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
     jmp         .rows_4_judged_1
 .rows_4_wrong_2:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     jmp         .rows_4_judged_2
 .rows_4_wrong_3:
     vpxorq      xmm2, xmm2, xmm2
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm2                         ; zeros
-    vmovdqu64   [rdx + 64], zmm2                    ; zeros
-    vmovdqu64   [rdx + 128], zmm2                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm2              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
     jmp         .rows_4_judged_3
 .rows_4_after_group:
 .rows_4_no:

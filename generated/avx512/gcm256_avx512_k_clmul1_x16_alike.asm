@@ -5963,7 +5963,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     sub         rsp, 520                            ; frame
     mov         [rsp + 384], rdx
 .next:
-    vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1]  ; numbers_1
     mov         rax, [rsp + 384]
     cmp         rax, 0x00
     je          .done
@@ -5971,590 +5971,1041 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one
-    mov         rax, [rsi + 40]                     ; len
-    mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .one
     mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rax, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .one
-    mov         rdx, rcx
-    sub         rdx, 0x01
-    cmp         rdx, 0x10
+    mov         rax, r8
+    sub         rax, 0x01
+    cmp         rax, 0x10
     jae         .one
-    mov         rdx, rax
-    sub         rdx, 0x01
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 256
+    mov         rax, rdx
+    sub         rax, 0x01
+    cmp         rax, 256
     jae         .one
-    cmp         rax, 0x81
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x81
     jae         .from_129
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x41
+    cmp         rdx, 0x41
     jae         .from_65
-    cmp         rax, 0x11
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x11
     jae         .from_17
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm1, [r8 + 304]
-    vbroadcasti64x2 zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
-    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
-    vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
-    vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm16, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
-    jmp         .block_first
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vbroadcasti64x2 zmm0, [rcx + 304]
+    vbroadcasti64x2 zmm1, [rcx + 688]
+    vbroadcasti64x2 zmm2, [rcx + 288]
+    vbroadcasti64x2 zmm3, [rcx + 672]
+    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
+    vbroadcasti64x2 zmm12, [rdi + 896]              ; k_8
+    vbroadcasti64x2 zmm13, [rdi + 912]              ; k_9
+    vbroadcasti64x2 zmm14, [rdi + 928]              ; k_10
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    vpxorq      zmm15, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .one
+    mov         rax, [rsi + 56]                     ; iv_len
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; AAD
+    vinserti64x2 ymm17, ymm18, xmm19, 0x01          ; AAD
+    vshufi64x2  zmm16, zmm16, zmm17, 0x44           ; AAD
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.block_first:
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES: iv
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm20{k1}{z}, [rax]                 ; AES: iv
+    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AES
+    vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AES
+    vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AES: IV || 0
+    vpxorq      zmm18, zmm17, zmm15                 ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
+    vbroadcasti64x2 zmm19, [rdi + 944]              ; AES: k_11
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
+    vbroadcasti64x2 zmm19, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
+    vbroadcasti64x2 zmm19, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rax + rdx*8]
+    vbroadcasti64x2 zmm19, [rdi + 992]              ; AES: k_14
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm20{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AES: in
+    vinserti64x2 ymm20, ymm20, xmm21, 0x01          ; AES
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
+    vshufi64x2  zmm20, zmm20, zmm21, 0x44           ; AES: text
+    vpxorq      zmm20, zmm19, zmm20                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm20                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, xmm17                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vextracti64x2 xmm20, zmm17, 0x01                ; AES
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vextracti64x2 xmm20, zmm17, 0x02                ; AES
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vextracti64x2 xmm20, zmm17, 0x03                ; AES
+    vmovdqu8    [rax]{k2}, xmm20                    ; AES: written
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vaesenclast zmm18, zmm18, zmm19                 ; AES: E_K(J_0)
+    vmovdqa64   zmm19, zmm16
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.block_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .block_no
-    mov         rdx, [rsi + 56]                     ; iv_len
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.block_group:
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .block_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .block_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .block_no
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
+    jne         .block_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .block_no
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
+    jne         .block_no
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, r8
     jne         .block_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .block_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .block_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .block_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .block_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .block_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .block_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-.block_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
-    vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
-    vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
-    vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
-    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm16, ymm16, xmm20, 0x01          ; AAD
+    vinserti64x2 ymm20, ymm21, xmm22, 0x01          ; AAD
+    vshufi64x2  zmm16, zmm16, zmm20, 0x44           ; AAD
+    vpshufb     zmm16, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
 .block_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm20{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm21{k1}{z}, [rdx]                 ; AES: iv
-    vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
-    vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
-    vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
-    vpxorq      zmm19, zmm18, zmm16                 ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 10
-    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES: k_11
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 11
-    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES: k_12
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 12
-    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES: k_13
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 13
-    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES: k_14
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    xmm24{k2}{z}, [rdx]                 ; AES: in
-    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; AES
-    vinserti64x2 ymm22, ymm23, xmm24, 0x01          ; AES
-    vshufi64x2  zmm21, zmm21, zmm22, 0x44           ; AES: text
-    vpxorq      zmm21, zmm20, zmm21                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm21                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
-    vextracti64x2 xmm21, zmm18, 0x01                ; AES
-    vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
-    vextracti64x2 xmm21, zmm18, 0x02                ; AES
-    vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
-    vextracti64x2 xmm21, zmm18, 0x03                ; AES
-    vmovdqu8    [rdx]{k2}, xmm21                    ; AES: written
-    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
-    vaesenclast zmm19, zmm19, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovq       xmm20, rax                          ; AAD, lengths
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovq       xmm22, rax                          ; AAD, lengths
+    vpunpcklqdq xmm20, xmm20, xmm22                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vmovdqu8    xmm22{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm23, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vpclmulqdq  xmm24, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vmovdqu8    xmm25{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  xmm26, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    mov         rax, [rsi + 240]                    ; AES: iv
     vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
-    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm17, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm17                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm17, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    vpxorq      xmm23, xmm23, xmm26                 ; AAD, lengths: LO += it
+    vmovdqu8    xmm26{k1}{z}, [rax]                 ; AES: iv
+    vpxorq      xmm20, xmm24, xmm20                 ; AAD, lengths: HI += it
+    vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; AES
+    vshufi64x2  zmm27, zmm23, zmm23, 0x00           ; AAD, lengths
+    vinserti64x2 ymm22, ymm25, xmm26, 0x01          ; AES
+    vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm19, zmm3, 0x00            ; AAD, lengths: A0·K0
+    vshufi64x2  zmm21, zmm21, zmm22, 0x44           ; AES: IV || 0
+    vpclmulqdq  zmm22, zmm19, zmm3, 0x10            ; AAD, lengths: A0·K1
+    vpxorq      zmm23, zmm21, zmm15                 ; AES: + k_0
+    vpclmulqdq  zmm24, zmm19, zmm2, 0x01            ; AAD, lengths: A1·B0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm19, zmm19, zmm2, 0x11            ; AAD, lengths: A1·B1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpternlogq  zmm27, zmm20, zmm24, 0x96           ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm22, zmm19, 0x96           ; AAD, lengths: HI += it
+    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm17, zmm1, 0x00            ; C: A0·K0
+    vpclmulqdq  zmm22, zmm17, zmm1, 0x10            ; C: A0·K1
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm17, zmm0, 0x01            ; C: A1·B0
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm17, zmm17, zmm0, 0x11            ; C: A1·B1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vpternlogq  zmm27, zmm21, zmm23, 0x96           ; C: LO += it
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vpternlogq  zmm25, zmm22, zmm17, 0x96           ; C: HI += it
+    vpclmulqdq  zmm17, zmm27, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vpshufd     zmm21, zmm27, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vpternlogq  zmm21, zmm25, zmm17, 0x96           ; tags: RES = fold(LO) + HI
+    vaesenc     zmm17, zmm20, zmm10                 ; AES: round 6
+    vpshufb     zmm20, zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vpxorq      zmm20, zmm20, zmm18                 ; tags: tags
+    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 6
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vmovdqu64   [rax], xmm20                        ; tags: lane 0
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm20, 0x01                ; tags: lane 1
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vextracti64x2 [rax], zmm20, 0x02                ; tags: lane 2
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm20, 0x03                ; tags: lane 3
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
+    mov         eax, 0x00                           ; tags
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
+    mov         [rsi - 248], rax                    ; tags: status
+    vbroadcasti64x2 zmm19, [rdi + 944]              ; AES: k_11
+    mov         [rsi - 168], rax                    ; tags: status
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
+    mov         [rsi - 88], rax                     ; tags: status
+    mov         [rsi - 8], rax                      ; tags: status
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 11
+    vbroadcasti64x2 zmm19, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 12
+    vbroadcasti64x2 zmm19, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm20, zmm17, zmm19                 ; AES: round 13
+    vaesenc     zmm17, zmm18, zmm19                 ; AES: round 13
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rax + rdx*8]
+    vbroadcasti64x2 zmm18, [rdi + 992]              ; AES: k_14
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm19{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AES: in
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rax]                 ; AES: in
+    vinserti64x2 ymm19, ymm19, xmm21, 0x01          ; AES
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AES
+    vshufi64x2  zmm19, zmm19, zmm21, 0x44           ; AES: text
+    vpxorq      zmm19, zmm18, zmm19                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm19                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, xmm17                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vextracti64x2 xmm19, zmm17, 0x01                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vextracti64x2 xmm19, zmm17, 0x02                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vextracti64x2 xmm19, zmm17, 0x03                ; AES
+    vmovdqu8    [rax]{k2}, xmm19                    ; AES: written
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vaesenclast zmm18, zmm20, zmm18                 ; AES: E_K(J_0)
+    vmovdqa64   zmm19, zmm16
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .block_group
-.block_after_group:
 .block_no:
+.block_after_group:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm4, rdx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm5, r8                            ; AAD, lengths
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm5, xmm5, xmm7                    ; AAD, lengths: LO += it
+    vpxorq      xmm4, xmm6, xmm4                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm27, zmm5, zmm5, 0x00             ; AAD, lengths
+    vshufi64x2  zmm25, zmm4, zmm4, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm4, zmm19, zmm3, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm3, zmm19, zmm3, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm5, zmm19, zmm2, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm2, zmm19, zmm2, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm27, zmm4, zmm5, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm25, zmm3, zmm2, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm2, zmm17, zmm1, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm1, zmm17, zmm1, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm3, zmm17, zmm0, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm0, zmm17, zmm0, 0x11             ; C: A1·B1
+    vpternlogq  zmm27, zmm2, zmm3, 0x96             ; C: LO += it
+    vpternlogq  zmm25, zmm1, zmm0, 0x96             ; C: HI += it
+    vpclmulqdq  zmm0, zmm27, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm1, zmm27, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm1, zmm25, zmm0, 0x96             ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm18                   ; tags: tags
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi - 248], rax                    ; tags: status
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    mov         [rsi - 8], rax                      ; tags: status
     jmp         .next
 .from_17:
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm1, [r8 + 304]
-    vmovdqu64   zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
-    vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
-    vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
-    vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
-    vbroadcasti64x2 zmm8, [rdi + 816]               ; k_3
-    vbroadcasti64x2 zmm9, [rdi + 832]               ; k_4
-    vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
-    vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
-    vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
-    vpxorq      zmm13, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
-    vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-    jmp         .alike_first
+    mov         rax, rdx
+    add         rax, 0x0f
+    and         rax, -16                            ; 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; m powers from the end
+    vmovdqu64   zmm0, [rcx + 304]
+    vmovdqu64   zmm1, [rcx + 688]
+    vbroadcasti64x2 zmm2, [rcx + 288]
+    vbroadcasti64x2 zmm3, [rcx + 672]
+    vbroadcasti64x2 zmm4, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm5, [rdi + 784]               ; k_1
+    vbroadcasti64x2 zmm6, [rdi + 800]               ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 816]               ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 832]               ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 848]               ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 864]              ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 880]              ; k_7
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    vpxorq      zmm12, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
+    vpxorq      zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .one
+    mov         rax, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-.alike_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .alike_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 120]                    ; len
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .one
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .one
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .one
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AAD
+    vinserti64x2 ymm14, ymm15, xmm16, 0x01          ; AAD
+    vshufi64x2  zmm13, zmm13, zmm14, 0x44           ; AAD
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
 .alike_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
-    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
-    vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
-    vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
-    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
-.alike_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
-    vshufi64x2  zmm16, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
-    vshufi64x2  zmm17, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
-    vshufi64x2  zmm18, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
-    vshufi64x2  zmm19, zmm15, zmm15, 0x00           ; AES
-    vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
-    vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
-    vshufi64x2  zmm15, zmm15, zmm20, 0x44           ; AES: IV || 0
-    vpxorq      zmm15, zmm15, zmm13                 ; AES: J_0 + k_0
-    vpxorq      zmm16, zmm16, zmm5                  ; AES: IV || j, + k_0
-    vpxorq      zmm17, zmm17, zmm5                  ; AES: IV || j, + k_0
-    vpxorq      zmm18, zmm18, zmm5                  ; AES: IV || j, + k_0
-    vpxorq      zmm19, zmm19, zmm5                  ; AES: IV || j, + k_0
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
-    vbroadcasti64x2 zmm20, [rdi + 896]              ; AES: k_8
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 8
-    vbroadcasti64x2 zmm20, [rdi + 912]              ; AES: k_9
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 9
-    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES: k_10
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 10
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 10
-    vbroadcasti64x2 zmm20, [rdi + 944]              ; AES: k_11
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 11
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 11
-    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES: k_12
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 12
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 12
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 12
-    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES: k_13
-    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 13
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 13
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 13
-    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES: k_14
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    zmm21{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    zmm22{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    zmm23{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    zmm24{k2}{z}, [rdx]                 ; AES: text
-    vpxorq      zmm21, zmm20, zmm21                 ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm21                 ; AES: the other text
-    vpxorq      zmm21, zmm20, zmm22                 ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm21                 ; AES: the other text
-    vpxorq      zmm21, zmm20, zmm23                 ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm21                 ; AES: the other text
-    vpxorq      zmm21, zmm20, zmm24                 ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm21                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm16                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm17                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm18                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm19                    ; AES: written
-    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES: C, zero-padded
-    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES: C, zero-padded
-    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES: C, zero-padded
-    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
-    vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
-    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
-    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
-    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
-    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
-    vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
-    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
-    vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
-    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
-    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
-    vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
-    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
-    vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
-    vpclmulqdq  zmm14, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
-    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm14                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm14, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi]                          ; AES: iv
+    vmovdqu8    xmm14{k1}{z}, [rax]                 ; AES: iv
+    vshufi64x2  zmm15, zmm14, zmm14, 0x00           ; AES
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm14{k1}{z}, [rax]                 ; AES: iv
+    vshufi64x2  zmm16, zmm14, zmm14, 0x00           ; AES
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm14{k1}{z}, [rax]                 ; AES: iv
+    vshufi64x2  zmm17, zmm14, zmm14, 0x00           ; AES
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm14{k1}{z}, [rax]                 ; AES: iv
+    vshufi64x2  zmm18, zmm14, zmm14, 0x00           ; AES
+    vinserti64x2 ymm14, ymm15, xmm16, 0x01          ; AES
+    vinserti64x2 ymm19, ymm17, xmm18, 0x01          ; AES
+    vshufi64x2  zmm14, zmm14, zmm19, 0x44           ; AES: IV || 0
+    vpxorq      zmm14, zmm14, zmm12                 ; AES: J_0 + k_0
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: IV || j, + k_0
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: IV || j, + k_0
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: IV || j, + k_0
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: IV || j, + k_0
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vbroadcasti64x2 zmm19, [rdi + 896]              ; AES: k_8
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 8
+    vbroadcasti64x2 zmm19, [rdi + 912]              ; AES: k_9
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 9
+    vbroadcasti64x2 zmm19, [rdi + 928]              ; AES: k_10
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 10
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 10
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 10
+    vbroadcasti64x2 zmm19, [rdi + 944]              ; AES: k_11
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 11
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 11
+    vbroadcasti64x2 zmm19, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 12
+    vbroadcasti64x2 zmm19, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rax + rdx*8]
+    vbroadcasti64x2 zmm19, [rdi + 992]              ; AES: k_14
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm20{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm21{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rax]                 ; AES: text
+    vpxorq      zmm20, zmm19, zmm20                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm20                 ; AES: the other text
+    vpxorq      zmm20, zmm19, zmm21                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm20                 ; AES: the other text
+    vpxorq      zmm20, zmm19, zmm22                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm20                 ; AES: the other text
+    vpxorq      zmm20, zmm19, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm20                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, zmm15                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm16                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm17                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm18                    ; AES: written
+    vpshufb     zmm15{k3}{z}, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm16{k3}{z}, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm18{k3}{z}, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vaesenclast zmm14, zmm14, zmm19                 ; AES: E_K(J_0)
+    vmovdqa64   zmm19, zmm13
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+.alike_group:
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
+    jb          .alike_no
+    mov         rax, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 120]                    ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
+    jne         .alike_no
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
+    jne         .alike_no
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
+    jne         .alike_no
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rax]                 ; AAD: aad
+    vinserti64x2 ymm13, ymm13, xmm20, 0x01          ; AAD
+    vinserti64x2 ymm20, ymm21, xmm22, 0x01          ; AAD
+    vshufi64x2  zmm13, zmm13, zmm20, 0x44           ; AAD
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
+.alike_read:
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovq       xmm20, rax                          ; AAD, lengths
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vshufi64x2  zmm25, zmm21, zmm21, 0x00           ; AES
+    vmovq       xmm21, rax                          ; AAD, lengths
+    mov         rax, [rsi + 80]                     ; AES: iv
+    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vmovdqu8    xmm21{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    vshufi64x2  zmm26, zmm21, zmm21, 0x00           ; AES
+    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    mov         rax, [rsi + 160]                    ; AES: iv
+    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vmovdqu8    xmm24{k1}{z}, [rax]                 ; AES: iv
+    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vshufi64x2  zmm24, zmm24, zmm24, 0x00           ; AES
+    vpxorq      xmm22, xmm22, xmm23                 ; AAD, lengths: LO += it
+    mov         rax, [rsi + 240]                    ; AES: iv
+    vpxorq      xmm20, xmm21, xmm20                 ; AAD, lengths: HI += it
+    vmovdqu8    xmm21{k1}{z}, [rax]                 ; AES: iv
+    vshufi64x2  zmm28, zmm22, zmm22, 0x00           ; AAD, lengths
+    vshufi64x2  zmm27, zmm21, zmm21, 0x00           ; AES
+    vshufi64x2  zmm29, zmm20, zmm20, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm20, zmm19, zmm3, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm21, zmm19, zmm3, 0x10            ; AAD, lengths: A0·K1
+    vinserti64x2 ymm22, ymm25, xmm26, 0x01          ; AES
+    vpclmulqdq  zmm23, zmm19, zmm2, 0x01            ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm19, zmm19, zmm2, 0x11            ; AAD, lengths: A1·B1
+    vpternlogq  zmm28, zmm20, zmm23, 0x96           ; AAD, lengths: LO += it
+    vinserti64x2 ymm20, ymm24, xmm27, 0x01          ; AES
+    vpternlogq  zmm29, zmm21, zmm19, 0x96           ; AAD, lengths: HI += it
+    vshufi64x2  zmm19, zmm22, zmm20, 0x44           ; AES: IV || 0
+    vpxorq      zmm19, zmm19, zmm12                 ; AES: J_0 + k_0
+    vpxorq      zmm20, zmm25, zmm4                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm21, zmm15, zmm1, 0x00            ; C: A0·K0
+    vpxorq      zmm22, zmm26, zmm4                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm23, zmm15, zmm1, 0x10            ; C: A0·K1
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm25, zmm15, zmm0, 0x01            ; C: A1·B0
+    vpxorq      zmm26, zmm27, zmm4                  ; AES: IV || j, + k_0
+    vpclmulqdq  zmm15, zmm15, zmm0, 0x11            ; C: A1·B1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      zmm21, zmm21, zmm25                 ; C: LO += it
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vpxorq      zmm15, zmm23, zmm15                 ; C: HI += it
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm16, zmm1, 0x00            ; C: A0·K0
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm25, zmm16, zmm1, 0x10            ; C: A0·K1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm16, zmm0, 0x01            ; C: A1·B0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm16, zmm16, zmm0, 0x11            ; C: A1·B1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpxorq      zmm23, zmm23, zmm27                 ; C: LO += it
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vpxorq      zmm16, zmm25, zmm16                 ; C: HI += it
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vshufi64x2  zmm25, zmm21, zmm23, 0x44           ; C
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vshufi64x2  zmm21, zmm21, zmm23, 0xee           ; C
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vpxorq      zmm21, zmm25, zmm21                 ; C: add up lanes
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vshufi64x2  zmm23, zmm15, zmm16, 0x44           ; C
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vshufi64x2  zmm15, zmm15, zmm16, 0xee           ; C
+    vaesenc     zmm16, zmm24, zmm7                  ; AES: round 3
+    vpxorq      zmm15, zmm23, zmm15                 ; C: add up lanes
+    vaesenc     zmm23, zmm26, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm17, zmm1, 0x00            ; C: A0·K0
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm17, zmm1, 0x10            ; C: A0·K1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm17, zmm0, 0x01            ; C: A1·B0
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm0, 0x11            ; C: A1·B1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vpxorq      zmm24, zmm24, zmm26                 ; C: LO += it
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpxorq      zmm17, zmm25, zmm17                 ; C: HI += it
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm25, zmm18, zmm1, 0x00            ; C: A0·K0
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm26, zmm18, zmm1, 0x10            ; C: A0·K1
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm27, zmm18, zmm0, 0x01            ; C: A1·B0
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm18, zmm18, zmm0, 0x11            ; C: A1·B1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpxorq      zmm25, zmm25, zmm27                 ; C: LO += it
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vpxorq      zmm18, zmm26, zmm18                 ; C: HI += it
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vshufi64x2  zmm26, zmm24, zmm25, 0x44           ; C
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vshufi64x2  zmm24, zmm24, zmm25, 0xee           ; C
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vpxorq      zmm24, zmm26, zmm24                 ; C: add up lanes
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vshufi64x2  zmm25, zmm17, zmm18, 0x44           ; C
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vshufi64x2  zmm17, zmm17, zmm18, 0xee           ; C
+    vaesenc     zmm18, zmm20, zmm11                 ; AES: round 7
+    vpxorq      zmm17, zmm25, zmm17                 ; C: add up lanes
+    vaesenc     zmm20, zmm22, zmm11                 ; AES: round 7
+    vshufi64x2  zmm25, zmm21, zmm24, 0x88           ; C
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vshufi64x2  zmm21, zmm21, zmm24, 0xdd           ; C
+    vaesenc     zmm22, zmm23, zmm11                 ; AES: round 7
+    vpternlogq  zmm25, zmm21, zmm28, 0x96           ; C
+    vbroadcasti64x2 zmm21, [rdi + 896]              ; AES: k_8
+    vshufi64x2  zmm23, zmm15, zmm17, 0x88           ; C
+    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 8
+    vshufi64x2  zmm15, zmm15, zmm17, 0xdd           ; C
+    vaesenc     zmm17, zmm18, zmm21                 ; AES: round 8
+    vpternlogq  zmm23, zmm15, zmm29, 0x96           ; C
+    vaesenc     zmm15, zmm20, zmm21                 ; AES: round 8
+    vpclmulqdq  zmm18, zmm25, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 8
+    vpshufd     zmm24, zmm25, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm20, zmm22, zmm21                 ; AES: round 8
+    vpternlogq  zmm24, zmm23, zmm18, 0x96           ; tags: RES = fold(LO) + HI
+    vpshufb     zmm18, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vbroadcasti64x2 zmm21, [rdi + 912]              ; AES: k_9
+    vpxorq      zmm18, zmm18, zmm14                 ; tags: tags
+    vaesenc     zmm14, zmm19, zmm21                 ; AES: round 9
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vaesenc     zmm17, zmm17, zmm21                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm21                 ; AES: round 9
+    vmovdqu64   [rax], xmm18                        ; tags: lane 0
+    vaesenc     zmm16, zmm16, zmm21                 ; AES: round 9
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vaesenc     zmm19, zmm20, zmm21                 ; AES: round 9
+    vextracti64x2 [rax], zmm18, 0x01                ; tags: lane 1
+    vbroadcasti64x2 zmm20, [rdi + 928]              ; AES: k_10
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vaesenc     zmm14, zmm14, zmm20                 ; AES: round 10
+    vextracti64x2 [rax], zmm18, 0x02                ; tags: lane 2
+    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 10
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vaesenc     zmm15, zmm15, zmm20                 ; AES: round 10
+    vextracti64x2 [rax], zmm18, 0x03                ; tags: lane 3
+    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 10
+    mov         eax, 0x00                           ; tags
+    vaesenc     zmm18, zmm19, zmm20                 ; AES: round 10
+    mov         [rsi - 248], rax                    ; tags: status
+    vbroadcasti64x2 zmm19, [rdi + 944]              ; AES: k_11
+    mov         [rsi - 168], rax                    ; tags: status
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 11
+    mov         [rsi - 88], rax                     ; tags: status
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 11
+    mov         [rsi - 8], rax                      ; tags: status
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 11
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 11
+    vbroadcasti64x2 zmm19, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 12
+    vbroadcasti64x2 zmm19, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm14, zmm14, zmm19                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
+    mov         rax, -1
+    bzhi        rax, rax, rdx
+    kmovq       k2, rax
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rax + rdx*8]
+    vbroadcasti64x2 zmm19, [rdi + 992]              ; AES: k_14
+    mov         rax, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm20{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm21{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rax]                 ; AES: text
+    mov         rax, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rax]                 ; AES: text
+    vpxorq      zmm20, zmm19, zmm20                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm20                 ; AES: the other text
+    vpxorq      zmm20, zmm19, zmm21                 ; AES: k_Nr + text
+    vaesenclast zmm20, zmm15, zmm20                 ; AES: the other text
+    vpxorq      zmm15, zmm19, zmm22                 ; AES: k_Nr + text
+    vaesenclast zmm21, zmm16, zmm15                 ; AES: the other text
+    vpxorq      zmm15, zmm19, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm15                 ; AES: the other text
+    mov         rax, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rax]{k2}, zmm17                    ; AES: written
+    mov         rax, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm20                    ; AES: written
+    mov         rax, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm21                    ; AES: written
+    mov         rax, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rax]{k2}, zmm18                    ; AES: written
+    vpshufb     zmm15{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm16{k3}{z}, zmm20, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm17{k3}{z}, zmm21, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vpshufb     zmm18{k3}{z}, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: C, zero-padded
+    vaesenclast zmm14, zmm14, zmm19                 ; AES: E_K(J_0)
+    vmovdqa64   zmm19, zmm13
+    add         rsi, 320                            ; the next group
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .alike_group
-.alike_after_group:
 .alike_no:
+.alike_after_group:
+    shl         rdx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm4, rdx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm5, r8                            ; AAD, lengths
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm7, xmm4, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm5, xmm5, xmm7                    ; AAD, lengths: LO += it
+    vpxorq      xmm4, xmm6, xmm4                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm28, zmm5, zmm5, 0x00             ; AAD, lengths
+    vshufi64x2  zmm29, zmm4, zmm4, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm4, zmm19, zmm3, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm3, zmm19, zmm3, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm5, zmm19, zmm2, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm2, zmm19, zmm2, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm28, zmm4, zmm5, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm29, zmm3, zmm2, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm2, zmm15, zmm1, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm3, zmm15, zmm1, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm4, zmm15, zmm0, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm5, zmm15, zmm0, 0x11             ; C: A1·B1
+    vpxorq      zmm2, zmm2, zmm4                    ; C: LO += it
+    vpxorq      zmm3, zmm3, zmm5                    ; C: HI += it
+    vpclmulqdq  zmm4, zmm16, zmm1, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm5, zmm16, zmm1, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm6, zmm16, zmm0, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm16, zmm0, 0x11             ; C: A1·B1
+    vpxorq      zmm4, zmm4, zmm6                    ; C: LO += it
+    vpxorq      zmm5, zmm5, zmm7                    ; C: HI += it
+    vshufi64x2  zmm6, zmm2, zmm4, 0x44              ; C
+    vshufi64x2  zmm2, zmm2, zmm4, 0xee              ; C
+    vpxorq      zmm2, zmm6, zmm2                    ; C: add up lanes
+    vshufi64x2  zmm4, zmm3, zmm5, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xee              ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; C: add up lanes
+    vpclmulqdq  zmm4, zmm17, zmm1, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm5, zmm17, zmm1, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm6, zmm17, zmm0, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm7, zmm17, zmm0, 0x11             ; C: A1·B1
+    vpxorq      zmm4, zmm4, zmm6                    ; C: LO += it
+    vpxorq      zmm5, zmm5, zmm7                    ; C: HI += it
+    vpclmulqdq  zmm6, zmm18, zmm1, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm1, zmm18, zmm1, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm18, zmm0, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm0, zmm18, zmm0, 0x11             ; C: A1·B1
+    vpxorq      zmm6, zmm6, zmm7                    ; C: LO += it
+    vpxorq      zmm0, zmm1, zmm0                    ; C: HI += it
+    vshufi64x2  zmm1, zmm4, zmm6, 0x44              ; C
+    vshufi64x2  zmm4, zmm4, zmm6, 0xee              ; C
+    vpxorq      zmm1, zmm1, zmm4                    ; C: add up lanes
+    vshufi64x2  zmm4, zmm5, zmm0, 0x44              ; C
+    vshufi64x2  zmm0, zmm5, zmm0, 0xee              ; C
+    vpxorq      zmm0, zmm4, zmm0                    ; C: add up lanes
+    vshufi64x2  zmm4, zmm2, zmm1, 0x88              ; C
+    vshufi64x2  zmm1, zmm2, zmm1, 0xdd              ; C
+    vpternlogq  zmm4, zmm1, zmm28, 0x96             ; C
+    vshufi64x2  zmm1, zmm3, zmm0, 0x88              ; C
+    vshufi64x2  zmm0, zmm3, zmm0, 0xdd              ; C
+    vpternlogq  zmm1, zmm0, zmm29, 0x96             ; C
+    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm4, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm2, zmm1, zmm0, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
+    vpxorq      zmm0, zmm0, zmm14                   ; tags: tags
+    mov         rax, [rsi - 288]                    ; tags: tag
+    vmovdqu64   [rax], xmm0                         ; tags: lane 0
+    mov         rax, [rsi - 208]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x01                 ; tags: lane 1
+    mov         rax, [rsi - 128]                    ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x02                 ; tags: lane 2
+    mov         rax, [rsi - 48]                     ; tags: tag
+    vextracti64x2 [rax], zmm0, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi - 248], rax                    ; tags: status
+    mov         [rsi - 168], rax                    ; tags: status
+    mov         [rsi - 88], rax                     ; tags: status
+    mov         [rsi - 8], rax                      ; tags: status
     jmp         .next
 .from_65:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -6566,13 +7017,11 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
     vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
     vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_2_first
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -6581,77 +7030,77 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
     jb          .rows_2_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_2_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rax]                 ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rax]                 ; AAD: aad
     vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
     vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
     vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
-    vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
 .rows_2_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rax]                 ; AES, row 1: iv
     vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
     vpxorq      zmm11, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
@@ -6662,7 +7111,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vinserti64x2 ymm16, ymm17, xmm18, 0x01          ; AES, row 1
     vshufi64x2  zmm15, zmm15, zmm16, 0x44           ; AES, row 1
     vmovdqa64   zmm16, zmm1
-    vpternlogq  zmm16, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vpternlogq  zmm16, zmm15, zmm0, 0x96            ; AES, row 1: J_0 + k_0
     vaesenc     zmm15, zmm16, zmm2                  ; AES, row 1: round 1
     vaesenc     zmm12, zmm12, zmm2                  ; AES, row 1: round 1
     vaesenc     zmm13, zmm13, zmm2                  ; AES, row 1: round 1
@@ -6736,58 +7185,58 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm12, zmm12, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
-    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm12                        ; AES, row 1: written
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm13, zmm13, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
-    vpshufb     zmm13, zmm13, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm13                        ; AES, row 1: written
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
-    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm14                        ; AES, row 1: written
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
-    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 1: C
+    vmovdqu64   [rcx], zmm11                        ; AES, row 1: written
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
 .rows_2_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 2
-    and         rdx, -16                            ; AES, row 2: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 2: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 2
+    and         rax, -16                            ; AES, row 2: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 2: m powers from the end
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
     mov         r9, -1                              ; AES, row 2
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0x40                           ; AES, row 2
     bzhi        r9, r9, r10                         ; AES, row 2
     kmovq       k2, r9                              ; AES, row 2
-    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
-    mov         rdx, [rsi]                          ; AES, row 2: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    kmovq       k3, [rax + rdx*8 - 512]             ; AES, row 2
+    mov         rax, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rax, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 2: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
@@ -6852,41 +7301,41 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
     mov         r9, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
-    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    vpshufb     zmm16{k3}{z}, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C, zero-padded
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
     mov         r9, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
-    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C, zero-padded
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
     mov         r9, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
-    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    vpshufb     zmm18{k3}{z}, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C, zero-padded
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
     mov         r9, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 64]            ; AES, row 2: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
-    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 2: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C, zero-padded
 .rows_2_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -6896,16 +7345,16 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
     vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
-    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rcx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
@@ -6914,8 +7363,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
     vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
@@ -6938,8 +7387,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
     vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
     vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
-    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
@@ -6948,8 +7397,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
     vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
@@ -6981,42 +7430,40 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm10, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
     vpshufd     zmm12, zmm14, 0x4e                  ; tags: (LO1, LO0)
     vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
+    vpshufb     zmm10, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
     vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm10                        ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x01                ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x02                ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm10, 0x03                ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm10                        ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x01                ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x02                ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm10, 0x03                ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_2_group
 .rows_2_after_group:
 .rows_2_no:
     jmp         .next
 .from_129:
-    cmp         rax, 0xc1
+    cmp         rdx, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
     vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
     vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_3_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -7028,77 +7475,77 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
     jb          .rows_3_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 40]                     ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 48]                     ; aad_len
+    mov         rax, [rsi + 48]                     ; aad_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 136]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rax, [rsi + 120]                    ; len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 128]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_3_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rax]                  ; AAD: aad
     vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
     vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
     vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
-    vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
 .rows_3_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
     vpxorq      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
@@ -7109,7 +7556,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vinserti64x2 ymm16, ymm14, xmm15, 0x01          ; AES, row 1
     vshufi64x2  zmm13, zmm13, zmm16, 0x44           ; AES, row 1
     vmovdqa64   zmm16, zmm1
-    vpternlogq  zmm16, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vpternlogq  zmm16, zmm13, zmm0, 0x96            ; AES, row 1: J_0 + k_0
     vaesenc     zmm13, zmm16, zmm2                  ; AES, row 1: round 1
     vaesenc     zmm8, zmm8, zmm2                    ; AES, row 1: round 1
     vaesenc     zmm9, zmm9, zmm2                    ; AES, row 1: round 1
@@ -7187,34 +7634,34 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
     vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm8, zmm8, zmm17                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
-    vpshufb     zmm8, zmm8, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm8                         ; AES, row 1: written
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm9, zmm9, zmm17                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
-    vpshufb     zmm9, zmm9, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm9                         ; AES, row 1: written
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm10, zmm10, zmm17                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
-    vpshufb     zmm10, zmm10, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm10                        ; AES, row 1: written
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rax]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
-    vpshufb     zmm7, zmm7, zmm0                    ; AES, row 1: C
+    vmovdqu64   [rcx], zmm7                         ; AES, row 1: written
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
     vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
     vpxorq      zmm12, zmm12, zmm16                 ; AES, row 2: IV || j, + k_0
@@ -7282,58 +7729,58 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm11, zmm11, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
-    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm11                   ; AES, row 2: written
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
-    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm12                   ; AES, row 2: written
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
-    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm14                   ; AES, row 2: written
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
-    vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
+    vmovdqu64   [rcx + 64], zmm15                   ; AES, row 2: written
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
 .rows_3_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 3
-    and         rdx, -16                            ; AES, row 3: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 3: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 3
+    and         rax, -16                            ; AES, row 3: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 3: m powers from the end
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
     mov         r9, -1                              ; AES, row 3
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0x80                           ; AES, row 3
     bzhi        r9, r9, r10                         ; AES, row 3
     kmovq       k2, r9                              ; AES, row 3
-    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
-    mov         rdx, [rsi]                          ; AES, row 3: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    kmovq       k3, [rax + rdx*8 - 1024]            ; AES, row 3
+    mov         rax, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rax, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 3: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
@@ -7402,41 +7849,41 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 3: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         rax, [rsi + 16]                     ; AES, row 3: in
     mov         r9, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
-    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    vpshufb     zmm16{k3}{z}, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C, zero-padded
+    mov         rax, [rsi + 96]                     ; AES, row 3: in
     mov         r9, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
-    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C, zero-padded
+    mov         rax, [rsi + 176]                    ; AES, row 3: in
     mov         r9, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
-    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    vpshufb     zmm18{k3}{z}, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C, zero-padded
+    mov         rax, [rsi + 256]                    ; AES, row 3: in
     mov         r9, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 128]           ; AES, row 3: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
-    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 3: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C, zero-padded
 .rows_3_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -7446,16 +7893,16 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
@@ -7464,8 +7911,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
     vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
@@ -7478,8 +7925,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm8, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
     vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
@@ -7502,8 +7949,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
     vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
     vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
-    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm11, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
     vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
@@ -7512,8 +7959,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
     vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
     vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
@@ -7526,8 +7973,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
     vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
-    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rcx + 816]                  ; C: H^(m+1) …
     vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
     vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
     vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
@@ -7559,36 +8006,39 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm6, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
     vpshufd     zmm7, zmm10, 0x4e                   ; tags: (LO1, LO0)
     vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
-    vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
+    vpshufb     zmm6, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
     vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm6                         ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x01                 ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x02                 ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm6, 0x03                 ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm6                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm6, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_3_group
 .rows_3_after_group:
 .rows_3_no:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    mov         eax, 4095
+    kmovq       k1, rax                             ; 12 bytes
     jmp         .rows_4_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -7597,77 +8047,77 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rax, [rsp + 384]
+    cmp         rax, 0x04
     jb          .rows_4_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 56]                     ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 40]                     ; len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 48]                     ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 120]                    ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rax, [rsi + 128]                    ; aad_len
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 216]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 200]                    ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 208]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rax, [rsi + 296]                    ; iv_len
+    cmp         rax, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rax, [rsi + 280]                    ; len
+    cmp         rax, rdx
     jne         .rows_4_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rax, [rsi + 288]                    ; aad_len
+    cmp         rax, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rax, -1                             ; AAD
+    bzhi        rax, rax, r8                        ; AAD
+    kmovq       k2, rax                             ; AAD
+    mov         rax, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rax]                  ; AAD: aad
+    mov         rax, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rax]                  ; AAD: aad
     vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
     vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
     vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
-    vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD: S
 .rows_4_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rax, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rax]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
     vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
@@ -7678,7 +8128,7 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vinserti64x2 ymm12, ymm10, xmm11, 0x01          ; AES, row 1
     vshufi64x2  zmm9, zmm9, zmm12, 0x44             ; AES, row 1
     vmovdqa64   zmm12, zmm1
-    vpternlogq  zmm12, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_1], 0x96  ; AES, row 1: J_0 + k_0
+    vpternlogq  zmm12, zmm9, zmm0, 0x96             ; AES, row 1: J_0 + k_0
     vbroadcasti64x2 zmm9, [rdi + 784]               ; AES, row 1: k_1
     vaesenc     zmm12, zmm12, zmm9                  ; AES, row 1: round 1
     vaesenc     zmm4, zmm4, zmm9                    ; AES, row 1: round 1
@@ -7760,34 +8210,34 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm9, [rdi + 992]               ; AES, row 1: k_14
     vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm12, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rax, [rsi + 16]                     ; AES, row 1: in
+    mov         rcx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm4, zmm4, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
-    vpshufb     zmm4, zmm4, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm4                         ; AES, row 1: written
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 96]                     ; AES, row 1: in
+    mov         rcx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm5, zmm5, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
-    vpshufb     zmm5, zmm5, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm5                         ; AES, row 1: written
+    vpshufb     zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 176]                    ; AES, row 1: in
+    mov         rcx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm13, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm6, zmm6, zmm13                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
-    vpshufb     zmm6, zmm6, zmm0                    ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    vmovdqu64   [rcx], zmm6                         ; AES, row 1: written
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
+    mov         rax, [rsi + 256]                    ; AES, row 1: in
+    mov         rcx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rax]                        ; AES, row 1: text
     vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
-    vpshufb     zmm3, zmm3, zmm0                    ; AES, row 1: C
+    vmovdqu64   [rcx], zmm3                         ; AES, row 1: written
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 1: C
     vpxorq      zmm12, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
     vpxorq      zmm14, zmm8, zmm12                  ; AES, row 2: IV || j, + k_0
@@ -7859,34 +8309,34 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
     vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rax, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm13, zmm13, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
-    vpshufb     zmm13, zmm13, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm13                   ; AES, row 2: written
+    vpshufb     zmm13, zmm13, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
-    vpshufb     zmm14, zmm14, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm14                   ; AES, row 2: written
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm17                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
-    vpshufb     zmm15, zmm15, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    vmovdqu64   [rcx + 64], zmm15                   ; AES, row 2: written
+    vpshufb     zmm15, zmm15, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
+    mov         rax, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rax + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
-    vpshufb     zmm12, zmm12, zmm0                  ; AES, row 2: C
+    vmovdqu64   [rcx + 64], zmm12                   ; AES, row 2: written
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 2: C
     vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
     vpxorq      zmm8, zmm8, zmm16                   ; AES, row 3: IV || j, + k_0
@@ -7958,58 +8408,58 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 13
     vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 3: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
-    mov         r8, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rax, [rsi + 16]                     ; AES, row 3: in
+    mov         rcx, [rsi + 24]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm7, zmm7, zmm17                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
-    vpshufb     zmm7, zmm7, zmm0                    ; AES, row 3: C
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
-    mov         r8, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vmovdqu64   [rcx + 128], zmm7                   ; AES, row 3: written
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C
+    mov         rax, [rsi + 96]                     ; AES, row 3: in
+    mov         rcx, [rsi + 104]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm8, zmm8, zmm17                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
-    vpshufb     zmm8, zmm8, zmm0                    ; AES, row 3: C
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
-    mov         r8, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vmovdqu64   [rcx + 128], zmm8                   ; AES, row 3: written
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C
+    mov         rax, [rsi + 176]                    ; AES, row 3: in
+    mov         rcx, [rsi + 184]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm17, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm10, zmm10, zmm17                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
-    vpshufb     zmm10, zmm10, zmm0                  ; AES, row 3: C
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
-    mov         r8, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    vmovdqu64   [rcx + 128], zmm10                  ; AES, row 3: written
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C
+    mov         rax, [rsi + 256]                    ; AES, row 3: in
+    mov         rcx, [rsi + 264]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rax + 128]                  ; AES, row 3: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
-    vpshufb     zmm11, zmm11, zmm0                  ; AES, row 3: C
+    vmovdqu64   [rcx + 128], zmm11                  ; AES, row 3: written
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 3: C
 .rows_4_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 4
-    and         rdx, -16                            ; AES, row 4: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 4: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         rax, rdx
+    add         rax, 0x0f                           ; AES, row 4
+    and         rax, -16                            ; AES, row 4: 16·m
+    mov         rcx, rdi
+    sub         rcx, rax                            ; AES, row 4: m powers from the end
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
     mov         r9, -1                              ; AES, row 4
-    mov         r10, rax
+    mov         r10, rdx
     sub         r10, 0xc0                           ; AES, row 4
     bzhi        r9, r9, r10                         ; AES, row 4
     kmovq       k2, r9                              ; AES, row 4
-    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
-    mov         rdx, [rsi]                          ; AES, row 4: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    kmovq       k3, [rax + rdx*8 - 1536]            ; AES, row 4
+    mov         rax, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rax, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rax]                 ; AES, row 4: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
@@ -8082,41 +8532,41 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 4: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         rax, [rsi + 16]                     ; AES, row 4: in
     mov         r9, [rsi + 24]                      ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm16, zmm16, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
-    vpshufb     zmm16{k3}{z}, zmm16, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    vpshufb     zmm16{k3}{z}, zmm16, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 4: C, zero-padded
+    mov         rax, [rsi + 96]                     ; AES, row 4: in
     mov         r9, [rsi + 104]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm17, zmm17, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
-    vpshufb     zmm17{k3}{z}, zmm17, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    vpshufb     zmm17{k3}{z}, zmm17, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 4: C, zero-padded
+    mov         rax, [rsi + 176]                    ; AES, row 4: in
     mov         r9, [rsi + 184]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm21, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm18, zmm18, zmm21                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
-    vpshufb     zmm18{k3}{z}, zmm18, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    vpshufb     zmm18{k3}{z}, zmm18, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 4: C, zero-padded
+    mov         rax, [rsi + 256]                    ; AES, row 4: in
     mov         r9, [rsi + 264]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rax + 192]           ; AES, row 4: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
-    vpshufb     zmm19{k3}{z}, zmm19, zmm0           ; AES, row 4: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES, row 4: C, zero-padded
 .rows_4_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rax, rdx
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rax                          ; AAD, lengths
+    mov         rax, r8
+    shl         rax, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rax                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -8126,16 +8576,16 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rcx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rcx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rcx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
@@ -8144,8 +8594,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
     vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
@@ -8158,8 +8608,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
     vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
     vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
@@ -8172,8 +8622,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
     vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
     vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
-    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rcx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
     vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
@@ -8196,8 +8646,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
     vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
     vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
-    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rcx + 688]                   ; C: H^(m+1) …
     vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
@@ -8206,8 +8656,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
     vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rcx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
     vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
@@ -8220,8 +8670,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
     vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
-    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm3, [rcx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
@@ -8234,8 +8684,8 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
     vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
-    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rcx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rcx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
     vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
@@ -8267,25 +8717,25 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpclmulqdq  zmm2, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
     vpshufd     zmm4, zmm6, 0x4e                    ; tags: (LO1, LO0)
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
-    vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
+    vpshufb     zmm2, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; tags: as in memory
     vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   [rdx], xmm2                         ; tags: lane 0
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x01                 ; tags: lane 1
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x02                 ; tags: lane 2
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vextracti64x2 [rdx], zmm2, 0x03                 ; tags: lane 3
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    mov         [rsi + 152], rdx                    ; tags: status
-    mov         [rsi + 232], rdx                    ; tags: status
-    mov         [rsi + 312], rdx                    ; tags: status
+    mov         rax, [rsi + 32]                     ; tags: tag
+    vmovdqu64   [rax], xmm2                         ; tags: lane 0
+    mov         rax, [rsi + 112]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x01                 ; tags: lane 1
+    mov         rax, [rsi + 192]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x02                 ; tags: lane 2
+    mov         rax, [rsi + 272]                    ; tags: tag
+    vextracti64x2 [rax], zmm2, 0x03                 ; tags: lane 3
+    mov         eax, 0x00                           ; tags
+    mov         [rsi + 72], rax                     ; tags: status
+    mov         [rsi + 152], rax                    ; tags: status
+    mov         [rsi + 232], rax                    ; tags: status
+    mov         [rsi + 312], rax                    ; tags: status
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rax, [rsp + 384]
+    sub         rax, 0x04
+    mov         [rsp + 384], rax
     jmp         .rows_4_group
 .rows_4_after_group:
 .rows_4_no:
@@ -8307,36 +8757,35 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     cmp         rbp, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, rax
     ja          .one_refused
     cmp         r8, 0x0c
     jne         .one_other
-    vmovq       xmm1, [rcx]                         ; IV, bytes 0..7
-    vmovd       xmm2, [rcx + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
-    vporq       xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
+    vmovq       xmm0, [rcx]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rcx + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vporq       xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_first_number]  ; IV || 1
     jmp         .one_counter
 .one_other:
-    vmovdqu64   xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
-    vmovdqu64   xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
-    vpxorq      xmm3, xmm3, xmm3
+    vmovdqu64   xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; byte_swap
+    vmovdqu64   xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q]  ; fold_q
+    vpxorq      xmm2, xmm2, xmm2
     mov         rax, r8
     cmp         rax, 0x10
     jb          .one_iv_short
 .one_iv_whole:
-    vmovdqu64   xmm4, [rcx]                         ; C, bytes as in memory
-    vpshufb     xmm4, xmm4, xmm1                    ; C
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
-    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
+    vmovdqu64   xmm3, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpclmulqdq  xmm3, xmm2, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
     add         rcx, 0x10                           ; the next block
     sub         rax, 0x10
     cmp         rax, 0x10
@@ -8351,268 +8800,12 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_iv_few_longest
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
-    vmovd       xmm4, [rcx]                         ; the first bytes
-    vmovd       xmm5, [rcx + rax - 4]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 20]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_under_4:
-    movzx       esi, byte [rcx]                     ; byte 0
-    vmovq       xmm4, rsi
-    mov         esi, 0x00                           ; no byte stays
-    mov         rsi, rax
-    shr         rsi, 0x01
-    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
-    vmovq       xmm5, rsi
-    mov         esi, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x01
-    vporq       xmm4, xmm4, xmm5
-    movzx       eax, byte [rcx + rax - 1]           ; the last byte
-    vmovq       xmm5, rax
-    mov         eax, 0x00                           ; no byte stays
-    vpslldq     xmm5, xmm5, 0x02
-    vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rdx + 112]             ; zero-padded
-    jmp         .one_iv_few_done
-.one_iv_few_longest:
-    vmovq       xmm4, [rcx]                         ; the first bytes
-    vmovq       xmm5, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm5, xmm5, [rdx + 24]              ; in their places
-    vporq       xmm4, xmm4, xmm5                    ; zero-padded
-.one_iv_few_done:
-    vpshufb     xmm4, xmm4, xmm1                    ; C_last
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
-    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm5, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm5, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
-.one_iv_lengths:
-    shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H
-    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm5, xmm3, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm2, xmm4, xmm2, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm3, xmm2, xmm6                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm1, xmm3, xmm1                    ; J_0
-.one_counter:
-    vshufi64x2  zmm1, zmm1, zmm1, 0x00              ; J_0 in every lane
-    vpshufb     zmm1, zmm1, zmm0                    ; counter, last word first
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
-    cmp         rbp, 0x11
-    jae         .one_more
-    vpxorq      xmm2, xmm2, xmm2
-    cmp         rbp, 0x00
-    je          .one_text
-    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rax, rbp
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 0x10
-    jae         .one_padded_longest
-    cmp         rbp, 0x08
-    jb          .one_padded_under_8
-    vmovq       xmm2, [r9]                          ; the first bytes
-    vmovq       xmm3, [r9 + rbp - 8]                ; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
-    vporq       xmm2, xmm2, xmm3                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_8:
-    cmp         rbp, 0x04
-    jb          .one_padded_under_4
-    vmovd       xmm2, [r9]                          ; the first bytes
-    vmovd       xmm3, [r9 + rbp - 4]                ; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
-    vporq       xmm2, xmm2, xmm3                    ; zero-padded
-    jmp         .one_padded_done
-.one_padded_under_4:
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm2, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    mov         rcx, rbp
-    shr         rcx, 0x01
-    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
-    vmovq       xmm3, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm3, xmm3, 0x01
-    vporq       xmm2, xmm2, xmm3
-    movzx       ecx, byte [r9 + rbp - 1]            ; the last byte
-    vmovq       xmm3, rcx
-    mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm3, xmm3, 0x02
-    vporq       xmm2, xmm2, xmm3
-    vpandq      xmm2, xmm2, [rax + 112]             ; zero-padded
-    jmp         .one_padded_done
-.one_padded_longest:
-    vmovdqu64   xmm2, [r9]                          ; whole blocks
-.one_padded_done:
-    vpshufb     xmm2, xmm2, xmm0                    ; AAD
-    jmp         .one_text
-.one_more:
-    mov         rax, rbp
-    sub         rax, 0x01
-    and         rax, 0x0f
-    add         rax, 0x01                           ; bytes of the last block
-    mov         r8, rbp
-    sub         r8, rax                             ; bytes before it
-    lea         rcx, [r9 + r8]                      ; the last block
-    vpxorq      xmm2, xmm2, xmm2
-    cmp         r8, 256
-    jb          .one_aad_tail
-.one_aad_groups:
-.one_aad_group:
-    vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm13, zmm3, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm14, zmm3, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm4, zmm3, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vmovdqu64   zmm5, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm8, zmm5, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vmovdqu64   zmm9, [r9 + 64]                     ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vpclmulqdq  zmm12, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C2·H^3: LO += it
-    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   zmm3, [r9]                          ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm3, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm14, zmm5, zmm11, 0x96            ; C1·H^4: HI += it
-    vpternlogq  zmm13, zmm12, zmm3, 0x96            ; C1·H^4: LO += it
-    vpternlogq  zmm14, zmm9, zmm4, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm3, zmm13, zmm6                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm4, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-    add         r9, 256                             ; next group
-    sub         r8, 256
-    cmp         r8, 256
-    jae         .one_aad_group
-.one_aad_after_group:
-.one_aad_tail:
-    cmp         r8, 0x00
-    je          .one_aad_absorbed
-    lea         rdx, [r8 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 320]
-    sub         rsi, rdx                            ; H^m
-    cmp         r8, 0x40
-    jae         .one_aad_first
-    vpxorq      xmm7, xmm7, xmm7
-    vpxorq      xmm8, xmm8, xmm8
-    jmp         .one_aad_rest
-.one_aad_first:
-    vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm7, zmm3, zmm5                    ; C·H^m: LO += it
-    vpxorq      zmm8, zmm4, zmm2                    ; C·H^m: HI += it
-    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jb          .one_aad_after_block
-.one_aad_block:
-    vmovdqu64   zmm3, [r9]                          ; C·H^i: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm4, zmm3, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
-    add         rsi, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r8, 0x40
-    cmp         r8, 0x40
-    jae         .one_aad_block
-.one_aad_after_block:
-    cmp         r8, 0x00
-    je          .one_aad_reduce
-.one_aad_rest:
-    cmp         r8, 0x30
-    jae         .one_aad_last_longest
-    cmp         r8, 0x20
-    jb          .one_aad_last_under_32
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .one_aad_last_done
-.one_aad_last_under_32:
-    vmovdqu64   xmm3, [r9]                          ; whole blocks
-    jmp         .one_aad_last_done
-.one_aad_last_longest:
-    vmovdqu64   ymm3, [r9]                          ; whole blocks
-    vinserti64x2 zmm3, zmm3, [r9 + 32], 0x02        ; and the third
-.one_aad_last_done:
-    vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-.one_aad_reduce:
-    vpclmulqdq  zmm2, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-.one_aad_absorbed:
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    sub         rdx, rax
-    cmp         rax, 0x10
-    jae         .one_aad_padded_longest
-    cmp         rax, 0x08
-    jb          .one_aad_padded_under_8
-    vmovq       xmm3, [rcx]                         ; the first bytes
-    vmovq       xmm4, [rcx + rax - 8]               ; the last bytes
-    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
-    vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_8:
-    cmp         rax, 0x04
-    jb          .one_aad_padded_under_4
     vmovd       xmm3, [rcx]                         ; the first bytes
     vmovd       xmm4, [rcx + rax - 4]               ; the last bytes
     vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
     vporq       xmm3, xmm3, xmm4                    ; zero-padded
-    jmp         .one_aad_padded_done
-.one_aad_padded_under_4:
+    jmp         .one_iv_few_done
+.one_iv_few_under_4:
     movzx       esi, byte [rcx]                     ; byte 0
     vmovq       xmm3, rsi
     mov         esi, 0x00                           ; no byte stays
@@ -8629,15 +8822,275 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
     vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    jmp         .one_iv_few_done
+.one_iv_few_longest:
+    vmovq       xmm3, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.one_iv_few_done:
+    vpshufb     xmm3, xmm3, xmm0                    ; C_last
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpclmulqdq  xmm3, xmm2, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
+.one_iv_lengths:
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm3, r8
+    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpclmulqdq  xmm3, xmm2, [rdi + 688], 0x00       ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 688], 0x10       ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 304], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm2, xmm1, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm2, xmm0                    ; J_0
+.one_counter:
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter, last word first
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_lane_numbers]  ; lane l is l blocks ahead
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x11
+    jae         .one_more
+    vpxorq      xmm1, xmm1, xmm1
+    cmp         rbp, 0x00
+    je          .one_text
+    lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rax, rbp
+    cmp         rbp, 0x10
+    jae         .one_padded_longest
+    cmp         rbp, 0x08
+    jb          .one_padded_under_8
+    vmovq       xmm1, [r9]                          ; the first bytes
+    vmovq       xmm2, [r9 + rbp - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_8:
+    cmp         rbp, 0x04
+    jb          .one_padded_under_4
+    vmovd       xmm1, [r9]                          ; the first bytes
+    vmovd       xmm2, [r9 + rbp - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .one_padded_done
+.one_padded_under_4:
+    movzx       ecx, byte [r9]                      ; byte 0
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    mov         rcx, rbp
+    shr         rcx, 0x01
+    movzx       ecx, byte [r9 + rcx]                ; byte n >> 1
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       ecx, byte [r9 + rbp - 1]            ; the last byte
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .one_padded_done
+.one_padded_longest:
+    vmovdqu64   xmm1, [r9]                          ; whole blocks
+.one_padded_done:
+    vpshufb     xmm1, xmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD
+    jmp         .one_text
+.one_more:
+    mov         rax, rbp
+    sub         rax, 0x01
+    and         rax, 0x0f
+    add         rax, 0x01                           ; bytes of the last block
+    mov         r8, rbp
+    sub         r8, rax                             ; bytes before it
+    lea         rcx, [r9 + r8]                      ; the last block
+    vpxorq      xmm1, xmm1, xmm1
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 256
+    jb          .one_aad_tail
+.one_aad_groups:
+.one_aad_group:
+    vmovdqu64   zmm2, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm13, zmm2, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm4, [r9 + 192]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm8, [r9 + 64]                     ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 512], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 128], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [r9]                          ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vpxorq      zmm1, zmm2, zmm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm2, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm2, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm3, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm12, zmm5                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm13, zmm1, zmm2, 0x96             ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    add         r9, 256                             ; next group
+    sub         r8, 256
+    cmp         r8, 256
+    jae         .one_aad_group
+.one_aad_after_group:
+.one_aad_tail:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .one_aad_absorbed
+    lea         rdx, [r8 + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 320]
+    sub         rsi, rdx                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x40
+    jae         .one_aad_first
+    vpxorq      xmm6, xmm6, xmm6
+    vpxorq      xmm7, xmm7, xmm7
+    jmp         .one_aad_rest
+.one_aad_first:
+    vmovdqu64   zmm2, [r9]                          ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C·H^m: C
+    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm2, zmm1, [rsi + 384], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rsi + 384], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm4, zmm1, [rsi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rsi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
+    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jb          .one_aad_after_block
+.one_aad_block:
+    vmovdqu64   zmm2, [r9]                          ; C·H^i: C, bytes as in memory
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C·H^i: C
+    vpclmulqdq  zmm3, zmm2, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm5, zmm2, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
+    add         rsi, 0x40                           ; the next powers
+    add         r9, 0x40                            ; the next blocks
+    sub         r8, 0x40
+    cmp         r8, 0x40
+    jae         .one_aad_block
+.one_aad_after_block:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .one_aad_reduce
+.one_aad_rest:
+    cmp         r8, 0x30
+    jae         .one_aad_last_longest
+    cmp         r8, 0x20
+    jb          .one_aad_last_under_32
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    jmp         .one_aad_last_done
+.one_aad_last_under_32:
+    vmovdqu64   xmm2, [r9]                          ; whole blocks
+    jmp         .one_aad_last_done
+.one_aad_last_longest:
+    vmovdqu64   ymm2, [r9]                          ; whole blocks
+    vinserti64x2 zmm2, zmm2, [r9 + 32], 0x02        ; and the third
+.one_aad_last_done:
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm2, zmm1, [rsi + 384], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rsi + 384], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm1, [rsi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rsi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+.one_aad_reduce:
+    vpclmulqdq  zmm1, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm7, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+.one_aad_absorbed:
+    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
+    sub         rdx, rax
+    cmp         rax, 0x10
+    jae         .one_aad_padded_longest
+    cmp         rax, 0x08
+    jb          .one_aad_padded_under_8
+    vmovq       xmm2, [rcx]                         ; the first bytes
+    vmovq       xmm3, [rcx + rax - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_8:
+    cmp         rax, 0x04
+    jb          .one_aad_padded_under_4
+    vmovd       xmm2, [rcx]                         ; the first bytes
+    vmovd       xmm3, [rcx + rax - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .one_aad_padded_done
+.one_aad_padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm2, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, rax
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       eax, byte [rcx + rax - 1]           ; the last byte
+    vmovq       xmm3, rax
+    mov         eax, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
     jmp         .one_aad_padded_done
 .one_aad_padded_longest:
-    vmovdqu64   xmm3, [rcx]                         ; whole blocks
+    vmovdqu64   xmm2, [rcx]                         ; whole blocks
 .one_aad_padded_done:
-    vpshufb     xmm3, xmm3, xmm0                    ; AAD
-    vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
+    vpshufb     xmm2, xmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AAD
+    vpxorq      xmm1, xmm1, xmm2                    ; S = X + the last block
 .one_text:
     mov         r9, rbx
-    vbroadcasti64x2 zmm3, [rdi + 768]               ; k_0
+    vbroadcasti64x2 zmm2, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm13, [rdi + 784]              ; k_1
     vbroadcasti64x2 zmm15, [rdi + 800]              ; k_2
     vbroadcasti64x2 zmm16, [rdi + 816]              ; k_3
@@ -8652,252 +9105,253 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vbroadcasti64x2 zmm26, [rdi + 960]              ; k_12
     vbroadcasti64x2 zmm27, [rdi + 976]              ; k_13
     vbroadcasti64x2 zmm28, [rdi + 992]              ; k_14
-    vpshufb     zmm4, zmm1, zmm0                    ; counter block
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
+    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_one]  ; the next counters
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jae         .one_groups
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm5, rbx
+    vmovq       xmm4, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm6, rbp
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, rbp
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     cmp         r9, 0x41
     jae         .one_alone_more
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x11
     jae         .one_alone_from_17
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x01
     jae         .one_alone_from_1
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpxorq      zmm1, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vmovdqu64   xmm3, [rdi + 784]                   ; AES: k_1
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vmovdqu64   xmm4, [rdi + 800]                   ; AES: k_2
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vmovdqu64   xmm6, [rdi + 816]                   ; AES: k_3
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
-    vmovdqu64   xmm6, [rdi + 832]                   ; AES: k_4
-    vpternlogq  xmm7, xmm3, xmm4, 0x96              ; S: LO += it
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
-    vmovdqu64   xmm3, [rdi + 848]                   ; AES: k_5
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vmovdqu64   xmm3, [rdi + 864]                   ; AES: k_6
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
-    vpclmulqdq  xmm3, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vmovdqu64   xmm4, [rdi + 880]                   ; AES: k_7
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
-    vmovdqu64   xmm4, [rdi + 896]                   ; AES: k_8
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
-    vmovdqu64   xmm4, [rdi + 912]                   ; AES: k_9
-    vpternlogq  xmm6, xmm3, xmm5, 0x96              ; S: HI += it
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
-    vmovdqu64   xmm3, [rdi + 928]                   ; AES: k_10
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 10
-    vpclmulqdq  xmm3, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vmovdqu64   xmm4, [rdi + 944]                   ; AES: k_11
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 11
-    vmovdqu64   xmm4, [rdi + 960]                   ; AES: k_12
-    vpxorq      xmm5, xmm7, xmm3                    ; S: LO += it
-    vaesenc     xmm1, xmm1, xmm4                    ; AES: round 12
-    vmovdqu64   xmm3, [rdi + 976]                   ; AES: k_13
-    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenc     xmm1, xmm1, xmm3                    ; AES: round 13
-    vaesenclast xmm1, xmm1, xmm28                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vmovdqu64   xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vmovdqu64   xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm1, [rcx + 368], 0x00       ; S: A0·K0
+    vmovdqu64   xmm5, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 3
+    vmovdqu64   xmm5, [rdi + 832]                   ; AES: k_4
+    vpternlogq  xmm6, xmm2, xmm3, 0x96              ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 4
+    vmovdqu64   xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vmovdqu64   xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vmovdqu64   xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 7
+    vmovdqu64   xmm3, [rdi + 896]                   ; AES: k_8
+    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 8
+    vmovdqu64   xmm3, [rdi + 912]                   ; AES: k_9
+    vpternlogq  xmm5, xmm2, xmm4, 0x96              ; S: HI += it
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 9
+    vmovdqu64   xmm2, [rdi + 928]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 10
+    vpclmulqdq  xmm2, xmm1, [rcx - 16], 0x01        ; S: A1·B0
+    vmovdqu64   xmm3, [rdi + 944]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 11
+    vmovdqu64   xmm3, [rdi + 960]                   ; AES: k_12
+    vpxorq      xmm4, xmm6, xmm2                    ; S: LO += it
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 12
+    vmovdqu64   xmm2, [rdi + 976]                   ; AES: k_13
+    vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 13
+    vaesenclast xmm0, xmm0, xmm28                   ; AES: E_K(J_0)
+    vpxorq      xmm1, xmm5, xmm1                    ; S: HI += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     jmp         .one_alone_reduce
 .one_alone_from_1:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jae         .one_alone_from_16
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
     cmp         r9, 0x08
     jae         .one_alone_in_1_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_in_1_under_4
-    vmovd       xmm6, [r10]                         ; the first bytes
-    vmovd       xmm7, [r10 + r9 - 4]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 20]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovd       xmm5, [r10]                         ; the first bytes
+    vmovd       xmm6, [r10 + r9 - 4]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .one_alone_in_1_done
 .one_alone_in_1_under_4:
     movzx       ecx, byte [r10]                     ; byte 0
-    vmovq       xmm6, rcx
+    vmovq       xmm5, rcx
     mov         ecx, 0x00                           ; no byte stays
     mov         rcx, r9
     shr         rcx, 0x01
     movzx       ecx, byte [r10 + rcx]               ; byte n >> 1
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x01
-    vporq       xmm6, xmm6, xmm7
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
     movzx       ecx, byte [r10 + r9 - 1]            ; the last byte
-    vmovq       xmm7, rcx
+    vmovq       xmm6, rcx
     mov         ecx, 0x00                           ; no byte stays
-    vpslldq     xmm7, xmm7, 0x02
-    vporq       xmm6, xmm6, xmm7
-    vpandq      xmm6, xmm6, [rax + 112]             ; zero-padded
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_1_done
 .one_alone_in_1_longest:
-    vmovq       xmm6, [r10]                         ; the first bytes
-    vmovq       xmm7, [r10 + r9 - 8]                ; the last bytes
-    vpshufb     xmm7, xmm7, [rax + 24]              ; in their places
-    vporq       xmm6, xmm6, xmm7                    ; zero-padded
+    vmovq       xmm5, [r10]                         ; the first bytes
+    vmovq       xmm6, [r10 + r9 - 8]                ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
 .one_alone_in_1_done:
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     cmp         r9, 0x08
     jae         .one_alone_out_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .one_alone_out_1_under_4
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [r11], xmm8                         ; the first bytes
-    vpshufb     xmm1, xmm8, [rax + r9 + 12]         ; the last bytes
-    vmovd       [r11 + r9 - 4], xmm1                ; the last bytes
+    vmovd       [r11], xmm7                         ; the first bytes
+    vpshufb     xmm0, xmm7, [rax + r9 + 12]         ; the last bytes
+    vmovd       [r11 + r9 - 4], xmm0                ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_under_4:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [r11], xmm8, 0x00              ; the first bytes
+    vpextrb     byte [r11], xmm7, 0x00              ; the first bytes
     mov         rcx, r9
     shr         rcx, 0x01
-    vpshufb     xmm1, xmm8, [rax + rcx + 16]
-    vpextrb     byte [r11 + rcx], xmm1, 0x00        ; byte n >> 1
-    vpshufb     xmm1, xmm8, [rax + r9 + 15]         ; the last bytes
-    vpextrb     byte [r11 + r9 - 1], xmm1, 0x00     ; the last bytes
+    vpshufb     xmm0, xmm7, [rax + rcx + 16]
+    vpextrb     byte [r11 + rcx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm7, [rax + r9 + 15]         ; the last bytes
+    vpextrb     byte [r11 + r9 - 1], xmm0, 0x00     ; the last bytes
     jmp         .one_alone_out_1_done
 .one_alone_out_1_longest:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [r11], xmm8, 0x00                   ; the first bytes
-    vpshufb     xmm1, xmm8, [rax + r9 + 8]          ; the last bytes
-    vpextrq     [r11 + r9 - 8], xmm1, 0x00          ; the last bytes
+    vpextrq     [r11], xmm7, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm7, [rax + r9 + 8]          ; the last bytes
+    vpextrq     [r11 + r9 - 8], xmm0, 0x00          ; the last bytes
 .one_alone_out_1_done:
     jmp         .one_alone_reduce
 .one_alone_from_16:
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm8                         ; written
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vpandq      zmm0, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm7                         ; written
     jmp         .one_alone_reduce
 .one_alone_from_17:
     cmp         r9, 0x31
@@ -8906,287 +9360,288 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_alone_from_33
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   xmm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], xmm8                         ; written
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], xmm7                         ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm8, 0x01
-    vpxorq      xmm1, xmm1, xmm8                    ; what the end differs by
-    vpshufb     xmm1, xmm1, [rax + r9 - 16]         ; at the end
-    vpshufb     xmm3, xmm8, [rax + r9 + 160]        ; in front
-    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
+    vextracti64x2 xmm0, zmm7, 0x01
+    vpxorq      xmm0, xmm0, xmm7                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rax + r9 - 16]         ; at the end
+    vpshufb     xmm2, xmm7, [rax + r9 + 160]        ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm0               ; written
     jmp         .one_alone_reduce
 .one_alone_from_33:
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], ymm8                         ; written
-    vextracti64x2 xmm1, zmm8, 0x01
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], ymm7                         ; written
+    vextracti64x2 xmm0, zmm7, 0x01
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x02
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; at the end
-    vpshufb     xmm1, xmm1, [rax + r9 + 144]        ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
+    vextracti64x2 xmm2, zmm7, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; at the end
+    vpshufb     xmm0, xmm0, [rax + r9 + 144]        ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm0               ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_reduce
 .one_alone_from_49:
     cmp         r9, 0x40
     jae         .one_alone_from_64
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r9
-    vmovdqu64   ymm6, [r10]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [r10 + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [r10 + r9 - 16]               ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rax + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [r10]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [r10 + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [r10 + r9 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     lea         rcx, [r9 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 304]
     sub         rdx, rcx                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rdx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rdx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vpandq      zmm1, zmm8, [rax + 112]             ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
-    vextracti64x2 xmm1, zmm8, 0x02
-    vmovdqu64   [r11], ymm8                         ; written
-    vmovdqu64   [r11 + 32], xmm1                    ; written
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rdx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rdx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vpandq      zmm0, zmm7, [rax + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
+    vextracti64x2 xmm0, zmm7, 0x02
+    vmovdqu64   [r11], ymm7                         ; written
+    vmovdqu64   [r11 + 32], xmm0                    ; written
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm8, 0x03
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; at the end
-    vpshufb     xmm1, xmm1, [rax + r9 + 128]        ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [r11 + r9 - 16], xmm1               ; written
+    vextracti64x2 xmm2, zmm7, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; at the end
+    vpshufb     xmm0, xmm0, [rax + r9 + 128]        ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [r11 + r9 - 16], xmm0               ; written
     jmp         .one_alone_reduce
 .one_alone_from_64:
-    vmovdqu64   zmm6, [r10]                         ; whole blocks
+    vmovdqu64   zmm5, [r10]                         ; whole blocks
     lea         rax, [r9 + 15]
     and         rax, -16
     lea         rcx, [rdi + 304]
     sub         rcx, rax                            ; H^(m+1)
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vpclmulqdq  xmm7, xmm2, [rcx + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm2, [rcx + 368], 0x10       ; S: A0·K1
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vpclmulqdq  xmm4, xmm2, [rcx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm8, xmm4                    ; S: LO += it
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [rcx - 16], 0x11        ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, zmm6                   ; AES: k_Nr + text
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpshufb     zmm3, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm3, [rcx + 384], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rcx + 384], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rcx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rcx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu64   [r11], zmm1                         ; written
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm1, [rcx + 368], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm7, xmm3, xmm6, 0x96              ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm1, [rcx + 368], 0x10       ; S: A0·K1
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vpclmulqdq  xmm3, xmm1, [rcx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm7, xmm3                    ; S: LO += it
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [rcx - 16], 0x11        ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      xmm1, xmm6, xmm1                    ; S: HI += it
+    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
+    vpshufb     zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm2, [rcx + 384], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 384], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm5, zmm2, 0x96              ; C1: HI += it
+    vmovdqu64   [r11], zmm0                         ; written
     jmp         .one_alone_reduce
 .one_alone_more:
     mov         rax, r9
@@ -9203,35 +9658,35 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x31
     jb          .one_alone_in_under_49
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 80]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x03             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_49:
     cmp         rax, 0x21
     jb          .one_alone_in_under_33
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 64]              ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm7, 0x02             ; with them
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_33:
     cmp         rax, 0x11
     jb          .one_alone_in_under_17
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
-    vmovdqu64   xmm7, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm7, xmm7, [rcx + 48]              ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; with them
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
+    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rcx + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .one_alone_in_done
 .one_alone_in_under_17:
-    vmovdqu64   xmm6, [rsi + rax - 16]              ; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rcx + 32]              ; those of the last block, zero-padded
+    vmovdqu64   xmm5, [rsi + rax - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rcx + 32]              ; those of the last block, zero-padded
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_alone_in_done
 .one_alone_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_alone_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9242,618 +9697,619 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_alone_over_3
     cmp         r9, 0x81
     jae         .one_alone_over_2
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x00       ; lengths: A0·K0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vaesenc     zmm4, zmm7, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vpternlogq  xmm9, xmm7, xmm8, 0x96              ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm8, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm8, xmm5, xmm7, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm9, xmm5                    ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm28, zmm6                   ; AES: k_Nr + text
-    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
-    vaesenclast zmm10, zmm1, zmm4                   ; AES: last round: the other text
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vaesenc     zmm3, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm7, xmm1, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm1, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm7, xmm4, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm1, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm8, xmm4                    ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      xmm1, xmm7, xmm1                    ; S: HI += it
+    vaesenclast zmm9, zmm0, zmm3                    ; AES: last round: the other text
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_2:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
     vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x00        ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm1, [r8 + 368], 0x00        ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
     vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vpternlogq  xmm10, xmm4, xmm9, 0x96             ; S: LO += it
-    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 4
-    vaesenc     zmm7, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm5, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm8, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm9, xmm5, xmm8, 0x96              ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm9, xmm3, xmm8, 0x96              ; S: LO += it
+    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm1, [r8 + 368], 0x10        ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm8, xmm4, xmm7, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm6, xmm1, [r8 - 16], 0x01         ; S: A1·B0
     vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vaesenc     zmm8, zmm5, zmm26                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm10, xmm7                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vaesenc     zmm7, zmm8, zmm27                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      xmm2, xmm9, xmm2                    ; S: HI += it
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     zmm7, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm9, xmm6                    ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm6, zmm7, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpxorq      xmm1, xmm8, xmm1                    ; S: HI += it
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .one_alone_written
 .one_alone_over_3:
-    vpshufb     zmm7, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm8, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm11, xmm5, [rdi + 688], 0x00      ; lengths: A0·K0
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm4, xmm5, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpshufb     zmm6, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm10, xmm4, [rdi + 688], 0x00      ; lengths: A0·K0
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 1
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 2
     vaesenc     zmm7, zmm7, zmm15                   ; AES: round 2
+    vpclmulqdq  xmm9, xmm1, [r8 + 368], 0x00        ; S: A0·K0
     vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
-    vpclmulqdq  xmm10, xmm2, [r8 + 368], 0x00       ; S: A0·K0
-    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
     vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
     vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
-    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
-    vpternlogq  xmm11, xmm4, xmm10, 0x96            ; S: LO += it
-    vaesenc     zmm4, zmm7, zmm17                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     xmm2, xmm2, xmm16                   ; AES: round 3
+    vpternlogq  xmm10, xmm3, xmm9, 0x96             ; S: LO += it
+    vaesenc     zmm3, zmm6, zmm17                   ; AES: round 4
+    vaesenc     zmm6, zmm7, zmm17                   ; AES: round 4
     vaesenc     zmm7, zmm8, zmm17                   ; AES: round 4
-    vaesenc     zmm8, zmm9, zmm17                   ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     xmm2, xmm2, xmm17                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
     vaesenc     zmm7, zmm7, zmm18                   ; AES: round 5
-    vpclmulqdq  xmm10, xmm5, [rdi + 688], 0x10      ; lengths: A0·K1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vaesenc     xmm2, xmm2, xmm18                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 6
     vaesenc     zmm7, zmm7, zmm19                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vaesenc     xmm2, xmm2, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm20                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     xmm2, xmm2, xmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm1, [r8 + 368], 0x10        ; S: A0·K1
     vaesenc     zmm7, zmm7, zmm21                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm2, [r8 + 368], 0x10        ; S: A0·K1
-    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vaesenc     xmm2, xmm2, xmm21                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm22                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm22                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
-    vpternlogq  xmm10, xmm5, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm7, zmm23                   ; AES: round 10
-    vaesenc     zmm7, zmm8, zmm23                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vaesenc     xmm2, xmm2, xmm22                   ; AES: round 9
+    vpternlogq  xmm9, xmm4, xmm8, 0x96              ; S: HI += it
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
+    vaesenc     zmm4, zmm6, zmm23                   ; AES: round 10
+    vaesenc     zmm6, zmm7, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vaesenc     xmm2, xmm2, xmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
     vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm8, xmm2, [r8 - 16], 0x01         ; S: A1·B0
-    vaesenc     zmm7, zmm7, zmm25                   ; AES: round 11
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
-    vaesenc     zmm9, zmm5, zmm26                   ; AES: round 12
-    vaesenc     zmm7, zmm7, zmm26                   ; AES: round 12
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm11, xmm8                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
-    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
-    vaesenc     zmm7, zmm7, zmm27                   ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
-    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm2, xmm2, [r8 - 16], 0x11         ; S: A1·B1
-    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
-    vpxorq      zmm8, zmm28, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
-    vpxorq      xmm2, xmm10, xmm2                   ; S: HI += it
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm8, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpclmulqdq  xmm7, xmm1, [r8 - 16], 0x01         ; S: A1·B0
+    vaesenc     zmm6, zmm6, zmm25                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vaesenc     xmm2, xmm2, xmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
+    vaesenc     zmm8, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm26                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vaesenc     xmm2, xmm2, xmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm10, xmm7                   ; S: LO += it
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vaesenc     zmm7, zmm8, zmm27                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vaesenc     xmm2, xmm2, xmm27                   ; AES: round 13
+    vaesenclast xmm2, xmm2, xmm28                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm1, xmm1, [r8 - 16], 0x11         ; S: A1·B1
+    vpxorq      zmm2, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpxorq      zmm7, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vpxorq      xmm1, xmm9, xmm1                    ; S: HI += it
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm7, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
 .one_alone_written:
     lea         rcx, [r11 + rdx]                    ; the last register
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_alone_out_longest
     cmp         rax, 0x31
     jb          .one_alone_out_under_49
-    vextracti64x2 xmm1, zmm10, 0x02
-    vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm1                    ; written
+    vextracti64x2 xmm0, zmm9, 0x02
+    vmovdqu64   [rcx], ymm9                         ; written
+    vmovdqu64   [rcx + 32], xmm0                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm2, zmm9, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rdx + rax + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_49:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_alone_out_under_33
-    vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm1, zmm10, 0x01
+    vmovdqu64   [rcx], ymm9                         ; written
+    vextracti64x2 xmm0, zmm9, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm2, zmm9, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rdx + rax + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_33:
     cmp         rax, 0x11
     jb          .one_alone_out_under_17
-    vmovdqu64   [rcx], xmm10                        ; written
+    vmovdqu64   [rcx], xmm9                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm10, 0x01
-    vpxorq      xmm1, xmm1, xmm10                   ; what the end differs by
-    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm0, zmm9, 0x01
+    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm2, xmm9, [rdx + rax + 160]       ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_under_17:
-    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
+    vmovdqu64   xmm0, [rcx - 16]                    ; the block before
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpxorq      xmm3, xmm10, xmm1                   ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax]             ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rax + 176]       ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vpxorq      xmm2, xmm9, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax]             ; at the end
+    vpshufb     xmm0, xmm0, [rdx + rax + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_alone_out_done
 .one_alone_out_longest:
-    vmovdqu64   [rcx], zmm10                        ; written
+    vmovdqu64   [rcx], zmm9                         ; written
 .one_alone_out_done:
 .one_alone_reduce:
-    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
+    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm1, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .one_tagged
 .one_groups:
-    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
-    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
-    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
-    vpshufb     zmm8, zmm1, zmm0                    ; AES: counter block
-    vpaddd      zmm9, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpshufb     zmm9, zmm9, zmm0                    ; AES: counter block
-    vpaddd      zmm10, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm10, zmm10, zmm0                  ; AES: counter block
-    vpaddd      zmm11, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vpclmulqdq  xmm12, xmm2, [rdi + 688], 0x00      ; A0·K0
-    vpshufb     zmm11, zmm11, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
-    vpxorq      zmm8, zmm8, zmm3                    ; AES: + k_0
-    vpxorq      zmm9, zmm9, zmm3                    ; AES: + k_0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpxorq      zmm11, zmm11, zmm3                  ; AES: + k_0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
+    vmovdqu64   zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_12]  ; blocks_12
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_16]  ; blocks_16
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_4]  ; blocks_4
+    vmovdqu64   zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; blocks_8
+    vpshufb     zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm9, zmm0, zmm6                    ; AES: 4 blocks ahead
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm10, zmm0, zmm7                   ; AES: 8 blocks ahead
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm11, zmm0, zmm4                   ; AES: 12 blocks ahead
+    vpclmulqdq  xmm12, xmm1, [rdi + 688], 0x00      ; A0·K0
+    vpshufb     zmm11, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
+    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
+    vpxorq      zmm9, zmm9, zmm2                    ; AES: + k_0
+    vpxorq      zmm10, zmm10, zmm2                  ; AES: + k_0
+    vpxorq      zmm11, zmm11, zmm2                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 1
-    vpclmulqdq  xmm14, xmm2, [rdi + 304], 0x01      ; A1·B0
+    vpclmulqdq  xmm14, xmm1, [rdi + 304], 0x01      ; A1·B0
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 1
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 1
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 1
-    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm13                   ; AES: round 1
     vaesenc     zmm8, zmm8, zmm15                   ; AES: round 2
     vaesenc     zmm9, zmm9, zmm15                   ; AES: round 2
     vaesenc     zmm10, zmm10, zmm15                 ; AES: round 2
     vaesenc     zmm11, zmm11, zmm15                 ; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 2
     vpxorq      xmm12, xmm12, xmm14                 ; LO += it
     vaesenc     zmm8, zmm8, zmm16                   ; AES: round 3
     vaesenc     zmm9, zmm9, zmm16                   ; AES: round 3
     vaesenc     zmm10, zmm10, zmm16                 ; AES: round 3
     vaesenc     zmm11, zmm11, zmm16                 ; AES: round 3
-    vaesenc     xmm4, xmm4, xmm16                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm16                   ; AES: round 3
     vaesenc     zmm8, zmm8, zmm17                   ; AES: round 4
     vaesenc     zmm9, zmm9, zmm17                   ; AES: round 4
     vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
     vaesenc     zmm11, zmm11, zmm17                 ; AES: round 4
-    vaesenc     xmm4, xmm4, xmm17                   ; AES: round 4
-    vpclmulqdq  xmm24, xmm2, [rdi + 688], 0x10      ; A0·K1
+    vaesenc     xmm3, xmm3, xmm17                   ; AES: round 4
+    vpclmulqdq  xmm24, xmm1, [rdi + 688], 0x10      ; A0·K1
     vaesenc     zmm8, zmm8, zmm18                   ; AES: round 5
     vaesenc     zmm9, zmm9, zmm18                   ; AES: round 5
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
     vaesenc     zmm11, zmm11, zmm18                 ; AES: round 5
-    vaesenc     xmm4, xmm4, xmm18                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm18                   ; AES: round 5
     vaesenc     zmm8, zmm8, zmm19                   ; AES: round 6
     vaesenc     zmm9, zmm9, zmm19                   ; AES: round 6
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
     vaesenc     zmm11, zmm11, zmm19                 ; AES: round 6
-    vpclmulqdq  xmm2, xmm2, [rdi + 304], 0x11       ; A1·B1
-    vaesenc     xmm4, xmm4, xmm19                   ; AES: round 6
+    vpclmulqdq  xmm1, xmm1, [rdi + 304], 0x11       ; A1·B1
+    vaesenc     xmm3, xmm3, xmm19                   ; AES: round 6
     vaesenc     zmm8, zmm8, zmm20                   ; AES: round 7
     vaesenc     zmm9, zmm9, zmm20                   ; AES: round 7
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
     vaesenc     zmm11, zmm11, zmm20                 ; AES: round 7
-    vaesenc     xmm4, xmm4, xmm20                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm20                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm21                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm21                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
     vaesenc     zmm11, zmm11, zmm21                 ; AES: round 8
     vpshufd     xmm14, xmm12, 0x4e                  ; (LO1, LO0)
-    vaesenc     xmm4, xmm4, xmm21                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm21                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm22                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm22                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
     vaesenc     zmm11, zmm11, zmm22                 ; AES: round 9
-    vaesenc     xmm4, xmm4, xmm22                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm22                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm23                   ; AES: round 10
     vaesenc     zmm9, zmm9, zmm23                   ; AES: round 10
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
-    vpternlogq  xmm24, xmm2, xmm14, 0x96            ; + HI
-    vaesenc     zmm2, zmm11, zmm23                  ; AES: round 10
-    vaesenc     xmm4, xmm4, xmm23                   ; AES: round 10
+    vpternlogq  xmm24, xmm1, xmm14, 0x96            ; + HI
+    vaesenc     zmm1, zmm11, zmm23                  ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm23                   ; AES: round 10
     vaesenc     zmm8, zmm8, zmm25                   ; AES: round 11
     vaesenc     zmm9, zmm9, zmm25                   ; AES: round 11
     vaesenc     zmm10, zmm10, zmm25                 ; AES: round 11
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vaesenc     xmm4, xmm4, xmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm25                   ; AES: round 11
     vaesenc     zmm8, zmm8, zmm26                   ; AES: round 12
     vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
     vpclmulqdq  xmm11, xmm12, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; LO0·Q'
     vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vaesenc     xmm4, xmm4, xmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm26                   ; AES: round 12
     vaesenc     zmm8, zmm8, zmm27                   ; AES: round 13
     vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
     vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
-    vaesenc     xmm4, xmm4, xmm27                   ; AES: round 13
-    vaesenclast xmm4, xmm4, xmm28                   ; AES: E_K(J_0)
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm27                   ; AES: round 13
+    vaesenclast xmm3, xmm3, xmm28                   ; AES: E_K(J_0)
     vpxorq      xmm11, xmm11, xmm24                 ; RES = fold(LO) + HI
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11], zmm8                         ; AES: written
-    vpxorq      zmm4, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm3                    ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vpxorq      zmm4, zmm28, [r10 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm4                  ; AES: last round: the other text
+    vpxorq      zmm3, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm3                  ; AES: last round: the other text
     vmovdqu64   [r11 + 128], zmm10                  ; AES: written
-    vpxorq      zmm4, zmm28, [r10 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
+    vpxorq      zmm3, zmm28, [r10 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm1                   ; AES: written
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 257
     jb          .one_rest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .one_group:
-    vpshufb     zmm4, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm12, zmm1, zmm7                   ; AES: 4 blocks ahead
-    vpshufb     zmm12, zmm12, zmm0                  ; AES: counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm14, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpshufb     zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm12, zmm0, zmm6                   ; AES: 4 blocks ahead
+    vpshufb     zmm12, zmm12, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpaddd      zmm14, zmm0, zmm7                   ; AES: 8 blocks ahead
+    vpshufb     zmm14, zmm14, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
     vpclmulqdq  zmm31, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm24, zmm1, zmm5                   ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm6                    ; AES: the next counters
+    vpaddd      zmm24, zmm0, zmm4                   ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm5                    ; AES: the next counters
     vpclmulqdq  zmm29, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm4, zmm4, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm30, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm30, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm12, zmm12, zmm2                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
     vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 1
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 1
     vpclmulqdq  zmm30, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
     vaesenc     zmm12, zmm12, zmm13                 ; AES: round 1
     vaesenc     zmm14, zmm14, zmm13                 ; AES: round 1
     vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C3·H^2: A1·B1
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
     vaesenc     zmm12, zmm12, zmm15                 ; AES: round 2
-    vpclmulqdq  zmm29, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vpclmulqdq  zmm29, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
     vaesenc     zmm14, zmm14, zmm15                 ; AES: round 2
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 2
     vpternlogq  zmm30, zmm10, zmm29, 0x96           ; C2·H^3: HI += it
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
     vaesenc     zmm10, zmm12, zmm16                 ; AES: round 3
-    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
+    vpshufb     zmm9, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
     vaesenc     zmm12, zmm14, zmm16                 ; AES: round 3
     vaesenc     zmm14, zmm24, zmm16                 ; AES: round 3
-    vpclmulqdq  zmm24, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm24, zmm1, [rdi + 256], 0x01      ; C4·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
     vaesenc     zmm10, zmm10, zmm17                 ; AES: round 4
     vpclmulqdq  zmm29, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
     vaesenc     zmm12, zmm12, zmm17                 ; AES: round 4
     vaesenc     zmm14, zmm14, zmm17                 ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
     vpternlogq  zmm31, zmm24, zmm29, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 5
     vaesenc     zmm12, zmm12, zmm18                 ; AES: round 5
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
     vaesenc     zmm14, zmm14, zmm18                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
     vpclmulqdq  zmm24, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
     vaesenc     zmm10, zmm10, zmm19                 ; AES: round 6
     vaesenc     zmm12, zmm12, zmm19                 ; AES: round 6
-    vpternlogq  zmm30, zmm2, zmm24, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm14, zmm19                  ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^4: C
+    vpternlogq  zmm30, zmm1, zmm24, 0x96            ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm14, zmm19                  ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
+    vpshufb     zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
     vaesenc     zmm10, zmm10, zmm20                 ; AES: round 7
     vaesenc     zmm12, zmm12, zmm20                 ; AES: round 7
     vpxorq      zmm8, zmm8, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm21                 ; AES: round 8
     vpclmulqdq  zmm11, zmm9, [rdi + 128], 0x01      ; C2·H^3: A1·B0
     vaesenc     zmm12, zmm12, zmm21                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
     vpclmulqdq  zmm14, zmm8, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm22                 ; AES: round 9
     vpternlogq  zmm31, zmm11, zmm14, 0x96           ; C1·H^4: LO += it
     vaesenc     zmm11, zmm12, zmm22                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
     vaesenc     zmm10, zmm10, zmm23                 ; AES: round 10
     vpclmulqdq  zmm12, zmm8, [rdi + 448], 0x10      ; C1·H^4: A0·K1
     vaesenc     zmm11, zmm11, zmm23                 ; AES: round 10
-    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
+    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
     vpternlogq  zmm30, zmm9, zmm12, 0x96            ; C1·H^4: HI += it
     vaesenc     zmm9, zmm10, zmm25                  ; AES: round 11
     vaesenc     zmm10, zmm11, zmm25                 ; AES: round 11
     vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C1·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vaesenc     zmm4, zmm4, zmm26                   ; AES: round 12
+    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
     vpxorq      zmm11, zmm31, zmm11                 ; C1·H^4: LO += it
     vaesenc     zmm9, zmm9, zmm26                   ; AES: round 12
     vaesenc     zmm10, zmm10, zmm26                 ; AES: round 12
     vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vaesenc     zmm4, zmm4, zmm27                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
     vpshufd     zmm12, zmm11, 0x4e                  ; reduce: (LO1, LO0)
     vaesenc     zmm9, zmm9, zmm27                   ; AES: round 13
     vaesenc     zmm10, zmm10, zmm27                 ; AES: round 13
-    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
     vpternlogq  zmm30, zmm8, zmm12, 0x96            ; reduce: + HI
     vpxorq      zmm8, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm4, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm8, zmm3, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm11, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu64   [r11], zmm8                         ; AES: written
     vpxorq      zmm11, zmm28, [r10 + 64]            ; AES: k_Nr + text
-    vpxorq      zmm4, zmm4, zmm30                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm3, zmm30                   ; reduce: RES = fold(LO) + HI
     vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
     vmovdqu64   [r11 + 64], zmm9                    ; AES: written
-    vextracti64x4 ymm11, zmm4, 0x01                 ; reduce: upper lanes
+    vextracti64x4 ymm11, zmm3, 0x01                 ; reduce: upper lanes
     vpxorq      zmm12, zmm28, [r10 + 128]           ; AES: k_Nr + text
     vaesenclast zmm10, zmm10, zmm12                 ; AES: last round: the other text
-    vpxorq      ymm4, ymm4, ymm11                   ; reduce: add up the lanes
+    vpxorq      ymm3, ymm3, ymm11                   ; reduce: add up the lanes
     vmovdqu64   [r11 + 128], zmm10                  ; AES: written
     vpxorq      zmm11, zmm28, [r10 + 192]           ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm11                   ; AES: last round: the other text
-    vextracti64x2 xmm11, ymm4, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 192], zmm2                   ; AES: written
-    vpxorq      xmm11, xmm4, xmm11                  ; reduce: add up the lanes
+    vaesenclast zmm1, zmm1, zmm11                   ; AES: last round: the other text
+    vextracti64x2 xmm11, ymm3, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [r11 + 192], zmm1                   ; AES: written
+    vpxorq      xmm11, xmm3, xmm11                  ; reduce: add up the lanes
     add         r10, 256                            ; next group
     add         r11, 256
     sub         r9, 256
@@ -9862,10 +10318,10 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
 .one_after_group:
 .one_rest:
     shl         rbx, 0x03                           ; bits
-    vmovq       xmm4, rbx
+    vmovq       xmm3, rbx
     shl         rbp, 0x03                           ; bits
-    vmovq       xmm6, rbp
-    vpunpcklqdq xmm4, xmm4, xmm6                    ; bits of both lengths, bytes reversed
+    vmovq       xmm5, rbp
+    vpunpcklqdq xmm3, xmm3, xmm5                    ; bits of both lengths, bytes reversed
     mov         rax, r9
     sub         rax, 0x01
     and         rax, 0x3f
@@ -9879,55 +10335,55 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     jae         .one_rest_in_longest
     cmp         rax, 0x31
     jb          .one_rest_in_under_49
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
-    vinserti64x2 zmm6, zmm6, [rsi + 32], 0x02       ; and the third
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rsi + 32], 0x02       ; and the third
     vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
     vpshufb     xmm12, xmm12, [rcx + 80]            ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm12, 0x03            ; with them
+    vinserti64x2 zmm5, zmm5, xmm12, 0x03            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_49:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_in_under_33
-    vmovdqu64   ymm6, [rsi]                         ; whole blocks
+    vmovdqu64   ymm5, [rsi]                         ; whole blocks
     vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
     vpshufb     xmm12, xmm12, [rcx + 64]            ; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, xmm12, 0x02            ; with them
+    vinserti64x2 zmm5, zmm5, xmm12, 0x02            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_33:
     cmp         rax, 0x11
     jb          .one_rest_in_under_17
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
     vmovdqu64   xmm12, [rsi + rax - 16]             ; the last 16 bytes
     vpshufb     xmm12, xmm12, [rcx + 48]            ; those of the last block, zero-padded
-    vinserti64x2 ymm6, ymm6, xmm12, 0x01            ; with them
+    vinserti64x2 ymm5, ymm5, xmm12, 0x01            ; with them
     jmp         .one_rest_in_done
 .one_rest_in_under_17:
     cmp         rax, 0x10
     jb          .one_rest_in_under_16
-    vmovdqu64   xmm6, [rsi]                         ; whole blocks
+    vmovdqu64   xmm5, [rsi]                         ; whole blocks
     jmp         .one_rest_in_done
 .one_rest_in_under_16:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_in_under_8
-    vmovq       xmm6, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi]                         ; the first bytes
     vmovq       xmm12, [rsi + rax - 8]              ; the last bytes
     vpshufb     xmm12, xmm12, [rcx + 24]            ; in their places
-    vporq       xmm6, xmm6, xmm12                   ; zero-padded
+    vporq       xmm5, xmm5, xmm12                   ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_8:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_rest_in_under_4
-    vmovd       xmm6, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi]                         ; the first bytes
     vmovd       xmm12, [rsi + rax - 4]              ; the last bytes
     vpshufb     xmm12, xmm12, [rcx + 20]            ; in their places
-    vporq       xmm6, xmm6, xmm12                   ; zero-padded
+    vporq       xmm5, xmm5, xmm12                   ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_under_4:
     movzx       r8d, byte [rsi]                     ; byte 0
-    vmovq       xmm6, r8
+    vmovq       xmm5, r8
     mov         r8d, 0x00                           ; no byte stays
     mov         r8, rax
     shr         r8, 0x01
@@ -9935,16 +10391,16 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     vmovq       xmm12, r8
     mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm12, xmm12, 0x01
-    vporq       xmm6, xmm6, xmm12
+    vporq       xmm5, xmm5, xmm12
     movzx       esi, byte [rsi + rax - 1]           ; the last byte
     vmovq       xmm12, rsi
     mov         esi, 0x00                           ; no byte stays
     vpslldq     xmm12, xmm12, 0x02
-    vporq       xmm6, xmm6, xmm12
-    vpandq      xmm6, xmm6, [rcx + 112]             ; zero-padded
+    vporq       xmm5, xmm5, xmm12
+    vpandq      xmm5, xmm5, [rcx + 112]             ; zero-padded
     jmp         .one_rest_in_done
 .one_rest_in_longest:
-    vmovdqu64   zmm6, [rsi]                         ; whole blocks
+    vmovdqu64   zmm5, [rsi]                         ; whole blocks
 .one_rest_in_done:
     lea         rsi, [r9 + 15]
     and         rsi, -16
@@ -9955,528 +10411,531 @@ gcm256_avx512_k_clmul1_x16_alike_seal_many:
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x41
     jae         .one_rest_over_1
-    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x00       ; C4·H^1: A0·K0
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C2·H^3: LO += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vpshufb     zmm3, zmm9, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm5, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
-    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C1·H^4: HI += it
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vpxorq      zmm3, zmm10, zmm3                   ; C1·H^4: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vpshufd     zmm5, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vpxorq      xmm2, xmm2, xmm4                    ; lengths: HI += it
-    vpclmulqdq  zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm1, zmm3, zmm12                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm1, xmm3                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpshufb     zmm4, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpclmulqdq  zmm7, zmm4, [rdi + 576], 0x00       ; C3·H^2: A0·K0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm1, [rdi + 640], 0x00       ; C4·H^1: A0·K0
+    vpternlogq  zmm7, zmm2, zmm6, 0x96              ; C2·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm2, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm4, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpshufb     zmm2, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vpclmulqdq  zmm4, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C1·H^4: LO += it
+    vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm2, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm2, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm6, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  zmm4, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C1·H^4: HI += it
+    vpclmulqdq  zmm2, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpxorq      zmm2, zmm7, zmm2                    ; C1·H^4: LO += it
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vpshufd     zmm4, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      xmm1, xmm1, xmm3                    ; lengths: HI += it
+    vpclmulqdq  zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm0, zmm2, zmm10                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm0, xmm2                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_1:
-    vpshufb     zmm5, zmm10, zmm0                   ; C3·H^2: C
-    vpshufb     zmm10, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm1, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpclmulqdq  zmm14, zmm5, [rdi + 576], 0x00      ; C3·H^2: A0·K0
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x01       ; C3·H^2: A1·B0
-    vpxorq      zmm10, zmm10, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpternlogq  zmm14, zmm7, zmm12, 0x96            ; C2·H^3: LO += it
-    vaesenc     zmm3, zmm10, zmm13                  ; AES: round 1
-    vpclmulqdq  zmm10, zmm5, [rdi + 576], 0x10      ; C3·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C4·H^1: A0·K1
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpshufb     zmm5, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm5, [rdi + 512], 0x00       ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vpternlogq  zmm14, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpternlogq  zmm10, zmm2, zmm7, 0x96             ; C1·H^4: HI += it
-    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vpxorq      zmm7, zmm14, zmm5                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vpshufd     zmm5, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; reduce: + HI
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm2, xmm5                    ; lengths: LO += it
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vpxorq      xmm2, xmm2, xmm4                    ; lengths: HI += it
-    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm7, zmm10                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vextracti64x2 xmm1, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm11, xmm4, xmm1                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     zmm4, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpshufb     zmm7, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpaddd      zmm0, zmm0, zmm6                    ; AES: 4 blocks ahead
+    vpclmulqdq  zmm12, zmm4, [rdi + 576], 0x00      ; C3·H^2: A0·K0
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x01       ; C3·H^2: A1·B0
+    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpternlogq  zmm12, zmm6, zmm10, 0x96            ; C2·H^3: LO += it
+    vaesenc     zmm2, zmm7, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm4, [rdi + 576], 0x10      ; C3·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
+    vpclmulqdq  zmm6, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm4, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm6, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpternlogq  zmm10, zmm1, zmm6, 0x96             ; C1·H^4: HI += it
+    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
+    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpxorq      zmm6, zmm12, zmm4                   ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpshufd     zmm4, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vpternlogq  zmm10, zmm1, zmm4, 0x96             ; reduce: + HI
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm4, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm1, xmm4                    ; lengths: LO += it
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm1, xmm1, xmm3                    ; lengths: HI += it
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm6, zmm10                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vextracti64x4 ymm6, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm6                    ; reduce: add up the lanes
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vextracti64x2 xmm0, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm11, xmm3, xmm0                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_2:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0xc1
     jae         .one_rest_over_3
-    vpshufb     zmm5, zmm1, zmm0                    ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpaddd      zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm12, zmm10, [rdi + 192], 0x01     ; C3·H^2: A1·B0
-    vpxorq      zmm5, zmm5, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm14, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpternlogq  zmm24, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 1
+    vpshufb     zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm6, zmm0, zmm6                    ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpaddd      zmm0, zmm0, zmm7                    ; AES: 8 blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpxorq      zmm4, zmm4, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm12, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpternlogq  zmm14, zmm7, zmm12, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm2, zmm4, zmm13                   ; AES: round 1
     vpclmulqdq  zmm12, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm10, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vpternlogq  zmm12, zmm7, zmm10, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpshufb     zmm7, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm9, zmm2, [rdi + 256], 0x01       ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C2·H^3: A0·K1
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpternlogq  zmm12, zmm2, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpshufb     zmm2, zmm8, zmm0                    ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^4: A = X + C
-    vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm2, [rdi + 448], 0x00       ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
-    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm2, [rdi + 448], 0x10       ; C1·H^4: A0·K1
-    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpternlogq  zmm12, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm2, [rdi + 64], 0x01        ; C1·H^4: A1·B0
-    vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vpxorq      zmm7, zmm24, zmm7                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^4: A1·B1
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpternlogq  zmm12, zmm2, zmm8, 0x96             ; reduce: + HI
-    vaesenc     zmm2, zmm5, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm5, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
-    vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm7, zmm1, [rdi + 640], 0x10       ; C4·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C2·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm6, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm6, [rdi + 512], 0x00       ; C2·H^3: A0·K0
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
+    vpternlogq  zmm14, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm6, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpshufb     zmm1, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
+    vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpxorq      zmm1, zmm1, zmm11                   ; C1·H^4: A = X + C
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm6, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm1, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm1, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm1, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpxorq      zmm6, zmm14, zmm6                   ; C1·H^4: LO += it
+    vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
+    vpshufd     zmm7, zmm6, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
+    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; reduce: + HI
+    vaesenc     zmm1, zmm4, zmm25                   ; AES: round 11
+    vpclmulqdq  xmm4, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
     vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
-    vpxorq      xmm5, xmm5, xmm8                    ; lengths: LO += it
+    vpclmulqdq  xmm7, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
     vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm8, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     zmm9, zmm2, zmm27                   ; AES: round 13
-    vpclmulqdq  xmm2, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
-    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm7, zmm12                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
-    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
-    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpxorq      xmm11, xmm4, xmm8                   ; reduce: add up the lanes
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpxorq      xmm4, xmm4, xmm7                    ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm1, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm1, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm1, xmm7, xmm1                    ; lengths: HI += it
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm6, zmm12                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vextracti64x2 xmm7, ymm3, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm11, xmm3, xmm7                   ; reduce: add up the lanes
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
     jmp         .one_rest_written
 .one_rest_over_3:
-    vpshufb     zmm12, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm10, zmm10, zmm0                  ; C3·H^2: C
-    vpaddd      zmm7, zmm1, zmm7                    ; AES: 4 blocks ahead
-    vpshufb     zmm7, zmm7, zmm0                    ; AES: counter block
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpaddd      zmm14, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm29, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
-    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
-    vpaddd      zmm1, zmm1, zmm5                    ; AES: 12 blocks ahead
-    vpclmulqdq  zmm5, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm2, [rdi + 640], 0x00      ; C4·H^1: A0·K0
-    vpxorq      zmm7, zmm7, zmm3                    ; AES: + k_0
-    vpxorq      zmm14, zmm14, zmm3                  ; AES: + k_0
-    vpternlogq  zmm29, zmm5, zmm24, 0x96            ; C2·H^3: LO += it
-    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
-    vaesenc     zmm3, zmm12, zmm13                  ; AES: round 1
-    vaesenc     zmm5, zmm7, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm7, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
-    vaesenc     zmm10, zmm14, zmm13                 ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm2, [rdi + 640], 0x10      ; C4·H^1: A0·K1
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 2
-    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 2
-    vpternlogq  zmm24, zmm7, zmm12, 0x96            ; C2·H^3: HI += it
-    vaesenc     zmm7, zmm10, zmm15                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 2
-    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^3: C
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm10, zmm2, [rdi + 256], 0x01      ; C4·H^1: A1·B0
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 3
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 3
-    vpclmulqdq  zmm12, zmm9, [rdi + 512], 0x00      ; C2·H^3: A0·K0
-    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 4
-    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C1·H^4: LO += it
-    vaesenc     zmm5, zmm5, zmm17                   ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, [rdi + 256], 0x11       ; C4·H^1: A1·B1
-    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 4
-    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x10      ; C2·H^3: A0·K1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 5
-    vpternlogq  zmm24, zmm2, zmm10, 0x96            ; C1·H^4: HI += it
-    vaesenc     zmm2, zmm7, zmm18                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 5
-    vpshufb     zmm7, zmm8, zmm0                    ; C1·H^4: C
-    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 6
-    vpxorq      zmm7, zmm7, zmm11                   ; C1·H^4: A = X + C
+    vpshufb     zmm12, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm10, zmm10, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C3·H^2: C
+    vpaddd      zmm6, zmm0, zmm6                    ; AES: 4 blocks ahead
+    vpshufb     zmm6, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C4·H^1: C
+    vpaddd      zmm7, zmm0, zmm7                    ; AES: 8 blocks ahead
+    vpclmulqdq  zmm24, zmm10, [rdi + 576], 0x00     ; C3·H^2: A0·K0
+    vpshufb     zmm7, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpaddd      zmm0, zmm0, zmm4                    ; AES: 12 blocks ahead
+    vpclmulqdq  zmm4, zmm10, [rdi + 192], 0x01      ; C3·H^2: A1·B0
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; AES: counter block
+    vpxorq      zmm12, zmm12, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm14, zmm1, [rdi + 640], 0x00      ; C4·H^1: A0·K0
+    vpxorq      zmm6, zmm6, zmm2                    ; AES: + k_0
+    vpxorq      zmm7, zmm7, zmm2                    ; AES: + k_0
+    vpternlogq  zmm24, zmm4, zmm14, 0x96            ; C2·H^3: LO += it
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm14, zmm10, [rdi + 576], 0x10     ; C3·H^2: A0·K1
+    vaesenc     zmm2, zmm12, zmm13                  ; AES: round 1
+    vaesenc     zmm4, zmm6, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm6, zmm10, [rdi + 192], 0x11      ; C3·H^2: A1·B1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 1
+    vpclmulqdq  zmm10, zmm1, [rdi + 640], 0x10      ; C4·H^1: A0·K1
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 2
+    vpternlogq  zmm14, zmm6, zmm10, 0x96            ; C2·H^3: HI += it
+    vaesenc     zmm6, zmm7, zmm15                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 2
+    vpshufb     zmm7, zmm9, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C2·H^3: C
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm9, zmm1, [rdi + 256], 0x01       ; C4·H^1: A1·B0
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 3
+    vpclmulqdq  zmm10, zmm7, [rdi + 512], 0x00      ; C2·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 4
+    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^4: LO += it
+    vaesenc     zmm4, zmm4, zmm17                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm1, zmm1, [rdi + 256], 0x11       ; C4·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 4
+    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x10       ; C2·H^3: A0·K1
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 5
+    vpternlogq  zmm14, zmm1, zmm9, 0x96             ; C1·H^4: HI += it
+    vaesenc     zmm1, zmm6, zmm18                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 5
+    vpshufb     zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C1·H^4: C
     vaesenc     zmm2, zmm2, zmm19                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 6
+    vpxorq      zmm6, zmm6, zmm11                   ; C1·H^4: A = X + C
     vaesenc     zmm1, zmm1, zmm19                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm7, [rdi + 448], 0x00      ; C1·H^4: A0·K0
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdi + 128], 0x01       ; C2·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm20                   ; AES: round 7
-    vpternlogq  zmm29, zmm8, zmm10, 0x96            ; C1·H^4: LO += it
+    vpclmulqdq  zmm9, zmm6, [rdi + 448], 0x00       ; C1·H^4: A0·K0
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 7
     vaesenc     zmm1, zmm1, zmm20                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm9, [rdi + 128], 0x11       ; C2·H^3: A1·B1
-    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 8
+    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: LO += it
+    vaesenc     zmm0, zmm0, zmm20                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm21                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm7, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 8
     vaesenc     zmm1, zmm1, zmm21                   ; AES: round 8
-    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^4: HI += it
-    vaesenc     zmm3, zmm3, zmm22                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm22                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm7, [rdi + 64], 0x01        ; C1·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x10       ; C1·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm21                   ; AES: round 8
+    vpternlogq  zmm14, zmm7, zmm8, 0x96             ; C1·H^4: HI += it
     vaesenc     zmm2, zmm2, zmm22                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm22                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm6, [rdi + 64], 0x01        ; C1·H^4: A1·B0
     vaesenc     zmm1, zmm1, zmm22                   ; AES: round 9
-    vpxorq      zmm8, zmm29, zmm8                   ; C1·H^4: LO += it
-    vaesenc     zmm3, zmm3, zmm23                   ; AES: round 10
-    vaesenc     zmm5, zmm5, zmm23                   ; AES: round 10
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^4: A1·B1
+    vaesenc     zmm0, zmm0, zmm22                   ; AES: round 9
+    vpxorq      zmm7, zmm24, zmm7                   ; C1·H^4: LO += it
     vaesenc     zmm2, zmm2, zmm23                   ; AES: round 10
-    vpshufd     zmm9, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm4, zmm4, zmm23                   ; AES: round 10
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^4: A1·B1
     vaesenc     zmm1, zmm1, zmm23                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm25                   ; AES: round 11
-    vpternlogq  zmm24, zmm7, zmm9, 0x96             ; reduce: + HI
-    vaesenc     zmm5, zmm5, zmm25                   ; AES: round 11
+    vpshufd     zmm8, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenc     zmm0, zmm0, zmm23                   ; AES: round 10
     vaesenc     zmm2, zmm2, zmm25                   ; AES: round 11
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x00       ; lengths: A0·K0
+    vpternlogq  zmm14, zmm6, zmm8, 0x96             ; reduce: + HI
+    vaesenc     zmm4, zmm4, zmm25                   ; AES: round 11
     vaesenc     zmm1, zmm1, zmm25                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm9, xmm4, [rdi + 304], 0x01       ; lengths: A1·B0
-    vaesenc     zmm10, zmm5, zmm26                  ; AES: round 12
-    vpxorq      xmm5, xmm7, xmm9                    ; lengths: LO += it
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x00       ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm25                   ; AES: round 11
     vaesenc     zmm2, zmm2, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm8, xmm3, [rdi + 304], 0x01       ; lengths: A1·B0
+    vaesenc     zmm9, zmm4, zmm26                   ; AES: round 12
+    vpxorq      xmm4, xmm6, xmm8                    ; lengths: LO += it
     vaesenc     zmm1, zmm1, zmm26                   ; AES: round 12
-    vpclmulqdq  xmm7, xmm4, [rdi + 688], 0x10       ; lengths: A0·K1
-    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
-    vaesenc     zmm9, zmm10, zmm27                  ; AES: round 13
-    vpclmulqdq  xmm4, xmm4, [rdi + 304], 0x11       ; lengths: A1·B1
-    vaesenc     zmm10, zmm2, zmm27                  ; AES: round 13
-    vaesenc     zmm1, zmm1, zmm27                   ; AES: round 13
-    vpxorq      xmm2, xmm7, xmm4                    ; lengths: HI += it
-    vpxorq      zmm4, zmm28, [r10]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm8, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      zmm4, zmm4, zmm24                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm7, zmm28, [r10 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
-    vextracti64x4 ymm8, zmm4, 0x01                  ; reduce: upper lanes
-    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
-    vpxorq      zmm9, zmm28, [r10 + 128]            ; AES: k_Nr + text
-    vpxorq      ymm4, ymm4, ymm8                    ; reduce: add up the lanes
-    vaesenclast zmm8, zmm10, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm8                   ; AES: written
-    vextracti64x2 xmm9, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm6, zmm28, zmm6                   ; AES: k_Nr + text
-    vpxorq      xmm11, xmm4, xmm9                   ; reduce: add up the lanes
-    vaesenclast zmm10, zmm1, zmm6                   ; AES: last round: the other text
-    vpandq      zmm1, zmm10, [rcx + 112]            ; AES: C, zero-padded
-    vpshufb     zmm4, zmm7, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 448], 0x00        ; C2: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 448], 0x10        ; C2: A0·K1
-    vpclmulqdq  zmm9, zmm4, [r8 + 64], 0x01         ; C2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 64], 0x11         ; C2: A1·B1
-    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpclmulqdq  zmm6, zmm4, [r8 + 512], 0x00        ; C3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [r8 + 512], 0x10        ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [r8 + 128], 0x01        ; C3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r8 + 128], 0x11        ; C3: A1·B1
-    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm0                    ; C
-    vpclmulqdq  zmm4, zmm1, [r8 + 576], 0x00        ; C4: A0·K0
-    vpclmulqdq  zmm6, zmm1, [r8 + 576], 0x10        ; C4: A0·K1
-    vpclmulqdq  zmm7, zmm1, [r8 + 192], 0x01        ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8 + 192], 0x11        ; C4: A1·B1
-    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
-    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm3, zmm0                    ; C
-    vpxorq      zmm1, zmm1, zmm11                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [r8 + 384], 0x00        ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [r8 + 384], 0x10        ; C1: A0·K1
-    vpclmulqdq  zmm6, zmm1, [r8], 0x01              ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [r8], 0x11              ; C1: A1·B1
-    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm2, zmm4, zmm1, 0x96              ; C1: HI += it
+    vaesenc     zmm0, zmm0, zmm26                   ; AES: round 12
+    vpclmulqdq  xmm6, xmm3, [rdi + 688], 0x10       ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm27                   ; AES: round 13
+    vaesenc     zmm8, zmm9, zmm27                   ; AES: round 13
+    vpclmulqdq  xmm3, xmm3, [rdi + 304], 0x11       ; lengths: A1·B1
+    vaesenc     zmm9, zmm1, zmm27                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm27                   ; AES: round 13
+    vpxorq      xmm1, xmm6, xmm3                    ; lengths: HI += it
+    vpxorq      zmm3, zmm28, [r10]                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu64   [r11], zmm2                         ; AES: written
+    vpxorq      zmm3, zmm3, zmm14                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm28, [r10 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vextracti64x4 ymm7, zmm3, 0x01                  ; reduce: upper lanes
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm8, zmm28, [r10 + 128]            ; AES: k_Nr + text
+    vpxorq      ymm3, ymm3, ymm7                    ; reduce: add up the lanes
+    vaesenclast zmm7, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm7                   ; AES: written
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm5, zmm28, zmm5                   ; AES: k_Nr + text
+    vpxorq      xmm11, xmm3, xmm8                   ; reduce: add up the lanes
+    vaesenclast zmm9, zmm0, zmm5                    ; AES: last round: the other text
+    vpandq      zmm0, zmm9, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm6, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 448], 0x00        ; C2: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 448], 0x10        ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [r8 + 64], 0x01         ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 64], 0x11         ; C2: A1·B1
+    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm7, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm5, zmm3, [r8 + 512], 0x00        ; C3: A0·K0
+    vpclmulqdq  zmm6, zmm3, [r8 + 512], 0x10        ; C3: A0·K1
+    vpclmulqdq  zmm7, zmm3, [r8 + 128], 0x01        ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r8 + 128], 0x11        ; C3: A1·B1
+    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm1, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpclmulqdq  zmm3, zmm0, [r8 + 576], 0x00        ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm0, [r8 + 576], 0x10        ; C4: A0·K1
+    vpclmulqdq  zmm6, zmm0, [r8 + 192], 0x01        ; C4: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8 + 192], 0x11        ; C4: A1·B1
+    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C4: LO += it
+    vpternlogq  zmm1, zmm5, zmm0, 0x96              ; C4: HI += it
+    vpshufb     zmm0, zmm2, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; C
+    vpxorq      zmm0, zmm0, zmm11                   ; A = X + C
+    vpclmulqdq  zmm2, zmm0, [r8 + 384], 0x00        ; C1: A0·K0
+    vpclmulqdq  zmm3, zmm0, [r8 + 384], 0x10        ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm0, [r8], 0x01              ; C1: A1·B0
+    vpclmulqdq  zmm0, zmm0, [r8], 0x11              ; C1: A1·B1
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm1, zmm3, zmm0, 0x96              ; C1: HI += it
 .one_rest_written:
     lea         rcx, [r11 + rdx]                    ; the last register
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x40
     jae         .one_rest_out_longest
     cmp         rax, 0x31
     jb          .one_rest_out_under_49
-    vextracti64x2 xmm1, zmm10, 0x02
-    vmovdqu64   [rcx], ymm10                        ; written
-    vmovdqu64   [rcx + 32], xmm1                    ; written
+    vextracti64x2 xmm0, zmm9, 0x02
+    vmovdqu64   [rcx], ymm9                         ; written
+    vmovdqu64   [rcx + 32], xmm0                    ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x03
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 48]        ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rax + 128]       ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm2, zmm9, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rdx + rax + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x21
     jb          .one_rest_out_under_33
-    vmovdqu64   [rcx], ymm10                        ; written
-    vextracti64x2 xmm1, zmm10, 0x01
+    vmovdqu64   [rcx], ymm9                         ; written
+    vextracti64x2 xmm0, zmm9, 0x01
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm3, zmm10, 0x02
-    vpxorq      xmm3, xmm3, xmm1                    ; what the end differs by
-    vpshufb     xmm3, xmm3, [rdx + rax - 32]        ; at the end
-    vpshufb     xmm1, xmm1, [rdx + rax + 144]       ; in front
-    vpxorq      xmm1, xmm1, xmm3                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm2, zmm9, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rax - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rdx + rax + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_33:
     cmp         rax, 0x11
     jb          .one_rest_out_under_17
-    vmovdqu64   [rcx], xmm10                        ; written
+    vmovdqu64   [rcx], xmm9                         ; written
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vextracti64x2 xmm1, zmm10, 0x01
-    vpxorq      xmm1, xmm1, xmm10                   ; what the end differs by
-    vpshufb     xmm1, xmm1, [rdx + rax - 16]        ; at the end
-    vpshufb     xmm3, xmm10, [rdx + rax + 160]      ; in front
-    vpxorq      xmm1, xmm3, xmm1                    ; the last 16 bytes
-    vmovdqu64   [rcx + rax - 16], xmm1              ; written
+    vextracti64x2 xmm0, zmm9, 0x01
+    vpxorq      xmm0, xmm0, xmm9                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rdx + rax - 16]        ; at the end
+    vpshufb     xmm2, xmm9, [rdx + rax + 160]       ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rcx + rax - 16], xmm0              ; written
     jmp         .one_rest_out_done
 .one_rest_out_under_17:
     cmp         rax, 0x10
     jb          .one_rest_out_under_16
-    vmovdqu64   [rcx], xmm10                        ; written
-    jmp         .one_rest_out_done
+    vmovdqu64   [rcx], xmm9                         ; written
+    jmp         short .one_rest_out_done
 .one_rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x08
     jb          .one_rest_out_under_8
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrq     [rcx], xmm10, 0x00                  ; the first bytes
-    vpshufb     xmm1, xmm10, [rdx + rax + 8]        ; the last bytes
-    vpextrq     [rcx + rax - 8], xmm1, 0x00         ; the last bytes
+    vpextrq     [rcx], xmm9, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm9, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm0, 0x00         ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_8:
     cmp         rax, 0x04
     jb          .one_rest_out_under_4
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vmovd       [rcx], xmm10                        ; the first bytes
-    vpshufb     xmm1, xmm10, [rdx + rax + 12]       ; the last bytes
-    vmovd       [rcx + rax - 4], xmm1               ; the last bytes
+    vmovd       [rcx], xmm9                         ; the first bytes
+    vpshufb     xmm0, xmm9, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm0               ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_under_4:
     lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
-    vpextrb     byte [rcx], xmm10, 0x00             ; the first bytes
+    vpextrb     byte [rcx], xmm9, 0x00              ; the first bytes
     mov         rsi, rax
     shr         rsi, 0x01
-    vpshufb     xmm1, xmm10, [rdx + rsi + 16]
-    vpextrb     byte [rcx + rsi], xmm1, 0x00        ; byte n >> 1
-    vpshufb     xmm1, xmm10, [rdx + rax + 15]       ; the last bytes
-    vpextrb     byte [rcx + rax - 1], xmm1, 0x00    ; the last bytes
+    vpshufb     xmm0, xmm9, [rdx + rsi + 16]
+    vpextrb     byte [rcx + rsi], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm9, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm0, 0x00    ; the last bytes
     jmp         .one_rest_out_done
 .one_rest_out_longest:
-    vmovdqu64   [rcx], zmm10                        ; written
+    vmovdqu64   [rcx], zmm9                         ; written
 .one_rest_out_done:
 .one_rest_reduce:
-    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
+    vpclmulqdq  zmm0, zmm4, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm1, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x16_alike_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .one_tagged:
@@ -10527,69 +10986,69 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x04
     jb          .one
     mov         rax, [rsi + 40]                     ; len
-    mov         rcx, [rsi + 48]                     ; aad_len
-    mov         rdx, [rsi + 56]                     ; iv_len
+    mov         r8, [rsi + 48]                      ; aad_len
+    mov         rcx, [rsi + 56]                     ; iv_len
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 64]                     ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 40]                     ; len
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 120]                    ; len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .one
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .one
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
     jne         .one
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .one
-    mov         rdx, rcx
-    sub         rdx, 0x01
-    cmp         rdx, 0x10
+    mov         rcx, r8
+    sub         rcx, 0x01
+    cmp         rcx, 0x10
     jae         .one
-    mov         rdx, rax
-    sub         rdx, 0x01
+    mov         rcx, rax
+    sub         rcx, 0x01
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 256
+    cmp         rcx, 256
     jae         .one
     cmp         rax, 0x81
     jae         .from_129
@@ -10598,15 +11057,15 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .from_65
     cmp         rax, 0x11
     jae         .from_17
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vbroadcasti64x2 zmm1, [r8 + 304]
-    vbroadcasti64x2 zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rcx, rax
+    add         rcx, 0x0f
+    and         rcx, -16                            ; 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; m powers from the end
+    vbroadcasti64x2 zmm1, [rdx + 304]
+    vbroadcasti64x2 zmm2, [rdx + 688]
+    vbroadcasti64x2 zmm3, [rdx + 288]
+    vbroadcasti64x2 zmm4, [rdx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -10618,100 +11077,88 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm13, [rdi + 896]              ; k_8
     vbroadcasti64x2 zmm14, [rdi + 912]              ; k_9
     vbroadcasti64x2 zmm15, [rdi + 928]              ; k_10
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     vpxorq      zmm16, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_twos]  ; numbers, + k_0
-    jmp         .block_first
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.block_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .block_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 64]                     ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 40]                     ; len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 136]                    ; iv_len
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .one
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 40]                     ; len
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 136]                    ; iv_len
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 120]                    ; len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 128]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .block_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .block_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .block_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .block_no
-.block_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm18{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm19{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm20{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm18{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm19{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm20{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm17, ymm17, xmm18, 0x01          ; AAD
     vinserti64x2 ymm18, ymm19, xmm20, 0x01          ; AAD
     vshufi64x2  zmm17, zmm17, zmm18, 0x44           ; AAD
     vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
-.block_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm20{k1}{z}, [rdx]                 ; AES: iv
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm21{k1}{z}, [rdx]                 ; AES: iv
+.block_first:
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm20{k1}{z}, [rcx]                 ; AES: iv
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
     vinserti64x2 ymm18, ymm18, xmm19, 0x01          ; AES
     vinserti64x2 ymm19, ymm20, xmm21, 0x01          ; AES
     vshufi64x2  zmm18, zmm18, zmm19, 0x44           ; AES: IV || 0
@@ -10746,173 +11193,463 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm20, [rdi + 976]              ; AES: k_13
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 13
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 13
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rcx + rax*8]
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES: k_14
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    xmm21{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    xmm22{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    xmm23{k2}{z}, [rdx]                 ; AES: in
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    xmm24{k2}{z}, [rdx]                 ; AES: in
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm24{k2}{z}, [rcx]                 ; AES: in
     vinserti64x2 ymm21, ymm21, xmm22, 0x01          ; AES
     vinserti64x2 ymm22, ymm23, xmm24, 0x01          ; AES
     vshufi64x2  zmm21, zmm21, zmm22, 0x44           ; AES: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
     vextracti64x2 xmm22, zmm18, 0x01                ; AES
-    vmovdqu8    [rdx]{k2}, xmm22                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm22                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
     vextracti64x2 xmm22, zmm18, 0x02                ; AES
-    vmovdqu8    [rdx]{k2}, xmm22                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm22                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
     vextracti64x2 xmm18, zmm18, 0x03                ; AES
-    vmovdqu8    [rdx]{k2}, xmm18                    ; AES: written
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES: C, zero-padded
     vaesenclast zmm19, zmm19, zmm20                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm17
+    add         rsi, 320                            ; the next group
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.block_group:
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .block_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .block_no
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .block_no
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .block_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .block_no
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AAD: aad
+    vinserti64x2 ymm17, ymm17, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm17, zmm17, zmm21, 0x44           ; AAD
+    vpshufb     zmm17, zmm17, zmm0                  ; AAD: S
+.block_read:
+    mov         rcx, [rsi]                          ; AES: iv
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
+    vmovq       xmm22, rdx                          ; AAD, lengths
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    mov         rdx, r8
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm17, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm17, zmm17, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm17, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vmovdqu8    xmm23{k1}{z}, [rcx]                 ; AES: iv
+    vmovq       xmm24, rdx                          ; AAD, lengths
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vpunpcklqdq xmm22, xmm22, xmm24                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vmovdqu8    xmm24{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm25, xmm22, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vpclmulqdq  xmm26, xmm22, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vmovdqu8    xmm27{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm28, xmm22, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    vinserti64x2 ymm21, ymm21, xmm23, 0x01          ; AES
+    vpclmulqdq  xmm22, xmm22, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vinserti64x2 ymm23, ymm24, xmm27, 0x01          ; AES
+    vpxorq      xmm24, xmm25, xmm28                 ; AAD, lengths: LO += it
+    vshufi64x2  zmm21, zmm21, zmm23, 0x44           ; AES: IV || 0
+    vpxorq      xmm22, xmm26, xmm22                 ; AAD, lengths: HI += it
+    vpxorq      zmm23, zmm21, zmm16                 ; AES: + k_0
+    vshufi64x2  zmm26, zmm24, zmm24, 0x00           ; AAD, lengths
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vshufi64x2  zmm27, zmm22, zmm22, 0x00           ; AAD, lengths
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vpternlogq  zmm26, zmm22, zmm25, 0x96           ; AAD, lengths: LO += it
+    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 4
+    vpternlogq  zmm27, zmm24, zmm20, 0x96           ; AAD, lengths: HI += it
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm23, zmm18, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm24, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpternlogq  zmm23, zmm17, zmm21, 0x96           ; C: LO += it
-    vpternlogq  zmm24, zmm20, zmm18, 0x96           ; C: HI += it
-    vpclmulqdq  zmm17, zmm23, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm18, zmm23, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm18, zmm24, zmm17, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm17, zmm18, zmm0                  ; tags: as in memory
-    vpxorq      zmm17, zmm17, zmm19                 ; tags: tags
-.block_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm18, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm17, xmm18                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .block_wrong_0                      ; tags
-.block_judged_0:
-    vextracti64x2 xmm18, zmm17, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_1                      ; tags
-.block_judged_1:
-    vextracti64x2 xmm18, zmm17, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm19, [rdx]                        ; tags: given
-    vpxorq      xmm18, xmm18, xmm19                 ; tags: differences
-    vpshufd     xmm19, xmm18, 0x4e                  ; tags
-    vporq       xmm18, xmm18, xmm19                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm18                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_2                      ; tags
-.block_judged_2:
-    vextracti64x2 xmm17, zmm17, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm18, [rdx]                        ; tags: given
-    vpxorq      xmm17, xmm17, xmm18                 ; tags: differences
-    vpshufd     xmm18, xmm17, 0x4e                  ; tags
-    vporq       xmm17, xmm17, xmm18                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm17                          ; tags
-    cmp         rdx, 0x00
-    jne         .block_wrong_3                      ; tags
-.block_judged_3:
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vpternlogq  zmm26, zmm22, zmm24, 0x96           ; C: LO += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vpternlogq  zmm27, zmm23, zmm18, 0x96           ; C: HI += it
+    vaesenc     zmm18, zmm21, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm21, zmm26, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vpshufd     zmm22, zmm26, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 10
+    vpternlogq  zmm22, zmm27, zmm21, 0x96           ; tags: RES = fold(LO) + HI
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 10
+    vpshufb     zmm21, zmm22, zmm0                  ; tags: as in memory
+    vbroadcasti64x2 zmm22, [rdi + 944]              ; AES: k_11
+    vpxorq      zmm25, zmm21, zmm19                 ; tags: tags
+    vaesenc     zmm18, zmm18, zmm22                 ; AES: round 11
+    vaesenc     zmm19, zmm20, zmm22                 ; AES: round 11
+    vbroadcasti64x2 zmm20, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm20                 ; AES: round 12
+    vbroadcasti64x2 zmm20, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm21, zmm18, zmm20                 ; AES: round 13
+    vaesenc     zmm18, zmm19, zmm20                 ; AES: round 13
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_side_by_side]
+    kmovq       k3, [rcx + rax*8]
+    vbroadcasti64x2 zmm19, [rdi + 992]              ; AES: k_14
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    xmm20{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AES: in
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    xmm24{k2}{z}, [rcx]                 ; AES: in
+    vinserti64x2 ymm20, ymm20, xmm22, 0x01          ; AES
+    vinserti64x2 ymm22, ymm23, xmm24, 0x01          ; AES
+    vshufi64x2  zmm20, zmm20, zmm22, 0x44           ; AES: text
+    vpxorq      zmm22, zmm19, zmm20                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm22                 ; AES: the other text
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vextracti64x2 xmm22, zmm18, 0x01                ; AES
+    vmovdqu8    [rcx]{k2}, xmm22                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vextracti64x2 xmm22, zmm18, 0x02                ; AES
+    vmovdqu8    [rcx]{k2}, xmm22                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vextracti64x2 xmm18, zmm18, 0x03                ; AES
+    vmovdqu8    [rcx]{k2}, xmm18                    ; AES: written
+    vpshufb     zmm18{k3}{z}, zmm20, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm19, zmm21, zmm19                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm17
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+.block_tags:
+    mov         rcx, [rsi - 608]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vpxorq      xmm17, xmm25, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 568], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_0
+.block_judged_0:
+    mov         rcx, [rsi - 528]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm25, 0x01
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 488], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_1
+.block_judged_1:
+    mov         rcx, [rsi - 448]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm25, 0x02
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 408], rcx                    ; status
+    vmovq       rcx, xmm17
+    cmp         rcx, 0x00
+    jne         .block_wrong_2
+.block_judged_2:
+    mov         rcx, [rsi - 368]                    ; tag
+    vmovdqu64   xmm17, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm25, 0x03
+    vpxorq      xmm17, xmm21, xmm17                 ; differences
+    vpshufd     xmm21, xmm17, 0x4e
+    vporq       xmm17, xmm17, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 328], rcx                    ; status
+    vmovq       rcx, xmm17
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .block_wrong_3
+.block_judged_3:
     jmp         .block_group
 .block_wrong_0:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 24]                     ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 616]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 568], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_0
 .block_wrong_1:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 104]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 536]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 488], rcx                    ; status
     jmp         .block_judged_1
 .block_wrong_2:
-    vpxorq      xmm18, xmm18, xmm18
-    mov         rdx, [rsi + 184]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm18                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm17, xmm17, xmm17
+    mov         rcx, [rsi - 456]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 408], rcx                    ; status
     jmp         .block_judged_2
 .block_wrong_3:
     vpxorq      xmm17, xmm17, xmm17
-    mov         rdx, [rsi + 264]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm17                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi - 376]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm17                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 328], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_judged_3
-.block_after_group:
 .block_no:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.block_after_group:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rcx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm26, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm27, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm27, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm4, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpternlogq  zmm26, zmm3, zmm4, 0x96             ; C: LO += it
+    vpternlogq  zmm27, zmm2, zmm1, 0x96             ; C: HI += it
+    vpclmulqdq  zmm1, zmm26, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm2, zmm26, 0x4e                   ; tags: (LO1, LO0)
+    vpternlogq  zmm2, zmm27, zmm1, 0x96             ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, zmm0                    ; tags: as in memory
+    vpxorq      zmm25, zmm0, zmm19                  ; tags: tags
+.block_last_tags:
+    mov         rcx, [rsi - 288]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vpxorq      xmm0, xmm25, xmm0                   ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 248], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_0
+.block_last_judged_0:
+    mov         rcx, [rsi - 208]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm25, 0x01
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 168], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_1
+.block_last_judged_1:
+    mov         rcx, [rsi - 128]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm25, 0x02
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 88], rcx                     ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_2
+.block_last_judged_2:
+    mov         rcx, [rsi - 48]                     ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm25, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 8], rcx                      ; status
+    vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .block_last_wrong_3
+.block_last_judged_3:
     jmp         .next
+.block_last_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 296]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 248], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .block_last_judged_0
+.block_last_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 216]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 168], rcx                    ; status
+    jmp         .block_last_judged_1
+.block_last_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 136]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 88], rcx                     ; status
+    jmp         .block_last_judged_2
+.block_last_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 56]                     ; out
+    mov         rdx, -1
+    bzhi        rax, rdx, rax
+    kmovq       k2, rax
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi - 8], rax                      ; status
+    jmp         .block_last_judged_3
 .from_17:
-    mov         rdx, rax
-    add         rdx, 0x0f
-    and         rdx, -16                            ; 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; m powers from the end
-    vmovdqu64   zmm1, [r8 + 304]
-    vmovdqu64   zmm2, [r8 + 688]
-    vbroadcasti64x2 zmm3, [r8 + 288]
-    vbroadcasti64x2 zmm4, [r8 + 672]
+    mov         rcx, rax
+    add         rcx, 0x0f
+    and         rcx, -16                            ; 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; m powers from the end
+    vmovdqu64   zmm1, [rdx + 304]
+    vmovdqu64   zmm2, [rdx + 688]
+    vbroadcasti64x2 zmm3, [rdx + 288]
+    vbroadcasti64x2 zmm4, [rdx + 672]
     vbroadcasti64x2 zmm5, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm6, [rdi + 784]               ; k_1
     vbroadcasti64x2 zmm7, [rdi + 800]               ; k_2
@@ -10921,112 +11658,92 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm10, [rdi + 848]              ; k_5
     vbroadcasti64x2 zmm11, [rdi + 864]              ; k_6
     vbroadcasti64x2 zmm12, [rdi + 880]              ; k_7
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     vpxorq      zmm13, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_first_numbers]  ; numbers of J_0, + k_0
     vpxorq      zmm5, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; numbers, + k_0
-    jmp         .alike_first
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .one
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-.alike_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
-    jb          .alike_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 64]                     ; tag_len
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
-    jne         .alike_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .alike_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
-    jne         .alike_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
-    jne         .alike_no
-.alike_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm14{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm15{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm16{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm17{k2}{z}, [rdx]                 ; AAD: aad
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .one
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .one
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .one
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .one
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm15{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm16{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm17{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; AAD
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AAD
     vshufi64x2  zmm14, zmm14, zmm15, 0x44           ; AAD
     vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
-.alike_read:
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k2, rdx
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
-    kmovq       k3, [rdx + rax*8]
-    mov         rdx, [rsi]                          ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+.alike_first:
+    mov         rcx, [rsi]                          ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm16, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 80]                     ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 80]                     ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm17, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 160]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm18, zmm15, zmm15, 0x00           ; AES
-    mov         rdx, [rsi + 240]                    ; AES: iv
-    vmovdqu8    xmm15{k1}{z}, [rdx]                 ; AES: iv
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vmovdqu8    xmm15{k1}{z}, [rcx]                 ; AES: iv
     vshufi64x2  zmm19, zmm15, zmm15, 0x00           ; AES
     vinserti64x2 ymm15, ymm16, xmm17, 0x01          ; AES
     vinserti64x2 ymm20, ymm18, xmm19, 0x01          ; AES
@@ -11107,15 +11824,20 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm17, zmm17, zmm20                 ; AES: round 13
     vaesenc     zmm18, zmm18, zmm20                 ; AES: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES: round 13
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rcx + rax*8]
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES: k_14
-    mov         rdx, [rsi + 16]                     ; AES: in
-    vmovdqu8    zmm21{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 96]                     ; AES: in
-    vmovdqu8    zmm22{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 176]                    ; AES: in
-    vmovdqu8    zmm23{k2}{z}, [rdx]                 ; AES: text
-    mov         rdx, [rsi + 256]                    ; AES: in
-    vmovdqu8    zmm24{k2}{z}, [rdx]                 ; AES: text
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm21{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rcx]                 ; AES: text
     vpxorq      zmm25, zmm20, zmm21                 ; AES: k_Nr + text
     vaesenclast zmm16, zmm16, zmm25                 ; AES: the other text
     vpxorq      zmm25, zmm20, zmm22                 ; AES: k_Nr + text
@@ -11124,183 +11846,559 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenclast zmm18, zmm18, zmm25                 ; AES: the other text
     vpxorq      zmm25, zmm20, zmm24                 ; AES: k_Nr + text
     vaesenclast zmm19, zmm19, zmm25                 ; AES: the other text
-    mov         rdx, [rsi + 24]                     ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm16                    ; AES: written
-    mov         rdx, [rsi + 104]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm17                    ; AES: written
-    mov         rdx, [rsi + 184]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm18                    ; AES: written
-    mov         rdx, [rsi + 264]                    ; AES: out
-    vmovdqu8    [rdx]{k2}, zmm19                    ; AES: written
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm16                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm17                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm18                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm19                    ; AES: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES: C, zero-padded
     vpshufb     zmm17{k3}{z}, zmm22, zmm0           ; AES: C, zero-padded
     vpshufb     zmm18{k3}{z}, zmm23, zmm0           ; AES: C, zero-padded
     vpshufb     zmm19{k3}{z}, zmm24, zmm0           ; AES: C, zero-padded
     vaesenclast zmm15, zmm15, zmm20                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm14
+    add         rsi, 320                            ; the next group
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+.alike_group:
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
+    jb          .alike_no
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 64]                     ; tag_len
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 40]                     ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 48]                     ; aad_len
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 136]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 120]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 128]                    ; aad_len
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
+    jne         .alike_no
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
+    jne         .alike_no
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .alike_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
+    jne         .alike_no
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm14{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm21{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm22{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm23{k2}{z}, [rcx]                 ; AAD: aad
+    vinserti64x2 ymm14, ymm14, xmm21, 0x01          ; AAD
+    vinserti64x2 ymm21, ymm22, xmm23, 0x01          ; AAD
+    vshufi64x2  zmm14, zmm14, zmm21, 0x44           ; AAD
+    vpshufb     zmm14, zmm14, zmm0                  ; AAD: S
+.alike_read:
+    mov         rcx, [rsi]                          ; AES: iv
     mov         rdx, rax
     shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
-    vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
-    vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
-    vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
-    vpclmulqdq  xmm23, xmm20, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
-    vpclmulqdq  xmm20, xmm20, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
-    vpxorq      xmm21, xmm21, xmm23                 ; AAD, lengths: LO += it
-    vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
-    vshufi64x2  zmm23, zmm21, zmm21, 0x00           ; AAD, lengths
-    vshufi64x2  zmm24, zmm20, zmm20, 0x00           ; AAD, lengths
-    vpclmulqdq  zmm20, zmm14, zmm4, 0x00            ; AAD, lengths: A0·K0
-    vpclmulqdq  zmm21, zmm14, zmm4, 0x10            ; AAD, lengths: A0·K1
-    vpclmulqdq  zmm22, zmm14, zmm3, 0x01            ; AAD, lengths: A1·B0
-    vpclmulqdq  zmm14, zmm14, zmm3, 0x11            ; AAD, lengths: A1·B1
-    vpternlogq  zmm23, zmm20, zmm22, 0x96           ; AAD, lengths: LO += it
-    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; AAD, lengths: HI += it
-    vpclmulqdq  zmm14, zmm16, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm16, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm16, zmm1, 0x01            ; C: A1·B0
+    vmovdqu8    xmm21{k1}{z}, [rcx]                 ; AES: iv
+    vmovq       xmm22, rdx                          ; AAD, lengths
+    vshufi64x2  zmm26, zmm21, zmm21, 0x00           ; AES
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    mov         rdx, [rsi + 80]                     ; AES: iv
+    vmovq       xmm21, rcx                          ; AAD, lengths
+    vmovdqu8    xmm23{k1}{z}, [rdx]                 ; AES: iv
+    vpunpcklqdq xmm21, xmm22, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
+    vshufi64x2  zmm27, zmm23, zmm23, 0x00           ; AES
+    vpclmulqdq  xmm22, xmm21, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
+    mov         rcx, [rsi + 160]                    ; AES: iv
+    vmovdqu8    xmm23{k1}{z}, [rcx]                 ; AES: iv
+    vpclmulqdq  xmm24, xmm21, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
+    vshufi64x2  zmm28, zmm23, zmm23, 0x00           ; AES
+    vpclmulqdq  xmm23, xmm21, [rdi + 304], 0x01     ; AAD, lengths: A1·B0
+    mov         rcx, [rsi + 240]                    ; AES: iv
+    vpclmulqdq  xmm21, xmm21, [rdi + 304], 0x11     ; AAD, lengths: A1·B1
+    vmovdqu8    xmm25{k1}{z}, [rcx]                 ; AES: iv
+    vpxorq      xmm22, xmm22, xmm23                 ; AAD, lengths: LO += it
+    vshufi64x2  zmm23, zmm25, zmm25, 0x00           ; AES
+    vpxorq      xmm21, xmm24, xmm21                 ; AAD, lengths: HI += it
+    vshufi64x2  zmm30, zmm22, zmm22, 0x00           ; AAD, lengths
+    vinserti64x2 ymm22, ymm26, xmm27, 0x01          ; AES
+    vshufi64x2  zmm31, zmm21, zmm21, 0x00           ; AAD, lengths
+    vpclmulqdq  zmm21, zmm20, zmm4, 0x00            ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm24, zmm20, zmm4, 0x10            ; AAD, lengths: A0·K1
+    vinserti64x2 ymm25, ymm28, xmm23, 0x01          ; AES
+    vpclmulqdq  zmm29, zmm20, zmm3, 0x01            ; AAD, lengths: A1·B0
+    vshufi64x2  zmm22, zmm22, zmm25, 0x44           ; AES: IV || 0
+    vpclmulqdq  zmm20, zmm20, zmm3, 0x11            ; AAD, lengths: A1·B1
+    vpxorq      zmm22, zmm22, zmm13                 ; AES: J_0 + k_0
+    vpternlogq  zmm30, zmm21, zmm29, 0x96           ; AAD, lengths: LO += it
+    vpxorq      zmm21, zmm26, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm25, zmm27, zmm5                  ; AES: IV || j, + k_0
+    vpternlogq  zmm31, zmm24, zmm20, 0x96           ; AAD, lengths: HI += it
+    vpxorq      zmm20, zmm28, zmm5                  ; AES: IV || j, + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: IV || j, + k_0
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm16, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm16, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm16, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
     vpclmulqdq  zmm16, zmm16, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm14, zmm14, zmm21                 ; C: LO += it
-    vpxorq      zmm16, zmm20, zmm16                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm17, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm17, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm17, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpxorq      zmm24, zmm24, zmm27                 ; C: LO += it
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpxorq      zmm16, zmm26, zmm16                 ; C: HI += it
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm26, zmm17, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm17, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm17, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm17, zmm21, zmm17                 ; C: HI += it
-    vshufi64x2  zmm21, zmm14, zmm20, 0x44           ; C
-    vshufi64x2  zmm14, zmm14, zmm20, 0xee           ; C
-    vpxorq      zmm14, zmm21, zmm14                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm16, zmm17, 0x44           ; C
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
+    vpxorq      zmm26, zmm26, zmm28                 ; C: LO += it
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpxorq      zmm17, zmm27, zmm17                 ; C: HI += it
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
+    vshufi64x2  zmm27, zmm24, zmm26, 0x44           ; C
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vshufi64x2  zmm24, zmm24, zmm26, 0xee           ; C
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
+    vpxorq      zmm24, zmm27, zmm24                 ; C: add up lanes
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vshufi64x2  zmm26, zmm16, zmm17, 0x44           ; C
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
     vshufi64x2  zmm16, zmm16, zmm17, 0xee           ; C
-    vpxorq      zmm16, zmm20, zmm16                 ; C: add up lanes
-    vpclmulqdq  zmm17, zmm18, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm20, zmm18, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm21, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm17, zmm22, zmm10                 ; AES: round 5
+    vpxorq      zmm16, zmm26, zmm16                 ; C: add up lanes
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm22, zmm18, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm26, zmm18, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm18, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 6
     vpclmulqdq  zmm18, zmm18, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm17, zmm17, zmm21                 ; C: LO += it
-    vpxorq      zmm18, zmm20, zmm18                 ; C: HI += it
-    vpclmulqdq  zmm20, zmm19, zmm2, 0x00            ; C: A0·K0
-    vpclmulqdq  zmm21, zmm19, zmm2, 0x10            ; C: A0·K1
-    vpclmulqdq  zmm22, zmm19, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpxorq      zmm22, zmm22, zmm27                 ; C: LO += it
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
+    vpxorq      zmm18, zmm26, zmm18                 ; C: HI += it
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm26, zmm19, zmm2, 0x00            ; C: A0·K0
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm27, zmm19, zmm2, 0x10            ; C: A0·K1
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm28, zmm19, zmm1, 0x01            ; C: A1·B0
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
     vpclmulqdq  zmm19, zmm19, zmm1, 0x11            ; C: A1·B1
-    vpxorq      zmm20, zmm20, zmm22                 ; C: LO += it
-    vpxorq      zmm19, zmm21, zmm19                 ; C: HI += it
-    vshufi64x2  zmm21, zmm17, zmm20, 0x44           ; C
-    vshufi64x2  zmm17, zmm17, zmm20, 0xee           ; C
-    vpxorq      zmm17, zmm21, zmm17                 ; C: add up lanes
-    vshufi64x2  zmm20, zmm18, zmm19, 0x44           ; C
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vpxorq      zmm26, zmm26, zmm28                 ; C: LO += it
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpxorq      zmm19, zmm27, zmm19                 ; C: HI += it
+    vbroadcasti64x2 zmm27, [rdi + 896]              ; AES: k_8
+    vshufi64x2  zmm28, zmm22, zmm26, 0x44           ; C
+    vaesenc     zmm17, zmm17, zmm27                 ; AES: round 8
+    vshufi64x2  zmm22, zmm22, zmm26, 0xee           ; C
+    vaesenc     zmm21, zmm21, zmm27                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm27                 ; AES: round 8
+    vpxorq      zmm22, zmm28, zmm22                 ; C: add up lanes
+    vaesenc     zmm20, zmm20, zmm27                 ; AES: round 8
+    vshufi64x2  zmm26, zmm18, zmm19, 0x44           ; C
+    vaesenc     zmm23, zmm23, zmm27                 ; AES: round 8
     vshufi64x2  zmm18, zmm18, zmm19, 0xee           ; C
-    vpxorq      zmm18, zmm20, zmm18                 ; C: add up lanes
-    vshufi64x2  zmm19, zmm14, zmm17, 0x88           ; C
-    vshufi64x2  zmm14, zmm14, zmm17, 0xdd           ; C
-    vpternlogq  zmm19, zmm14, zmm23, 0x96           ; C
-    vshufi64x2  zmm17, zmm16, zmm18, 0x88           ; C
-    vshufi64x2  zmm14, zmm16, zmm18, 0xdd           ; C
-    vpternlogq  zmm17, zmm14, zmm24, 0x96           ; C
-    vpclmulqdq  zmm14, zmm19, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
-    vpshufd     zmm16, zmm19, 0x4e                  ; tags: (LO1, LO0)
-    vpternlogq  zmm16, zmm17, zmm14, 0x96           ; tags: RES = fold(LO) + HI
-    vpshufb     zmm14, zmm16, zmm0                  ; tags: as in memory
-    vpxorq      zmm14, zmm14, zmm15                 ; tags: tags
-.alike_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm15, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm14, xmm15                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_0                      ; tags
-.alike_judged_0:
-    vextracti64x2 xmm15, zmm14, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm16, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_1                      ; tags
-.alike_judged_1:
-    vextracti64x2 xmm15, zmm14, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm16, [rdx]                        ; tags: given
-    vpxorq      xmm15, xmm15, xmm16                 ; tags: differences
-    vpshufd     xmm16, xmm15, 0x4e                  ; tags
-    vporq       xmm15, xmm15, xmm16                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm15                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_2                      ; tags
-.alike_judged_2:
-    vextracti64x2 xmm14, zmm14, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm15, [rdx]                        ; tags: given
-    vpxorq      xmm14, xmm14, xmm15                 ; tags: differences
-    vpshufd     xmm15, xmm14, 0x4e                  ; tags
-    vporq       xmm14, xmm14, xmm15                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm14                          ; tags
-    cmp         rdx, 0x00
-    jne         .alike_wrong_3                      ; tags
-.alike_judged_3:
+    vbroadcasti64x2 zmm19, [rdi + 912]              ; AES: k_9
+    vpxorq      zmm18, zmm26, zmm18                 ; C: add up lanes
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 9
+    vshufi64x2  zmm26, zmm24, zmm22, 0x88           ; C
+    vaesenc     zmm21, zmm21, zmm19                 ; AES: round 9
+    vshufi64x2  zmm22, zmm24, zmm22, 0xdd           ; C
+    vaesenc     zmm24, zmm25, zmm19                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm19                 ; AES: round 9
+    vpternlogq  zmm26, zmm22, zmm30, 0x96           ; C
+    vaesenc     zmm19, zmm23, zmm19                 ; AES: round 9
+    vshufi64x2  zmm23, zmm16, zmm18, 0x88           ; C
+    vbroadcasti64x2 zmm22, [rdi + 928]              ; AES: k_10
+    vshufi64x2  zmm16, zmm16, zmm18, 0xdd           ; C
+    vaesenc     zmm17, zmm17, zmm22                 ; AES: round 10
+    vpternlogq  zmm23, zmm16, zmm31, 0x96           ; C
+    vaesenc     zmm16, zmm21, zmm22                 ; AES: round 10
+    vpclmulqdq  zmm18, zmm26, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vaesenc     zmm21, zmm24, zmm22                 ; AES: round 10
+    vpshufd     zmm24, zmm26, 0x4e                  ; tags: (LO1, LO0)
+    vaesenc     zmm20, zmm20, zmm22                 ; AES: round 10
+    vaesenc     zmm19, zmm19, zmm22                 ; AES: round 10
+    vpternlogq  zmm24, zmm23, zmm18, 0x96           ; tags: RES = fold(LO) + HI
+    vbroadcasti64x2 zmm18, [rdi + 944]              ; AES: k_11
+    vpshufb     zmm22, zmm24, zmm0                  ; tags: as in memory
+    vaesenc     zmm17, zmm17, zmm18                 ; AES: round 11
+    vpxorq      zmm26, zmm22, zmm15                 ; tags: tags
+    vaesenc     zmm15, zmm16, zmm18                 ; AES: round 11
+    vaesenc     zmm16, zmm21, zmm18                 ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 11
+    vaesenc     zmm18, zmm19, zmm18                 ; AES: round 11
+    vbroadcasti64x2 zmm19, [rdi + 960]              ; AES: k_12
+    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 12
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 12
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm19                 ; AES: round 12
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 12
+    vbroadcasti64x2 zmm19, [rdi + 976]              ; AES: k_13
+    vaesenc     zmm21, zmm17, zmm19                 ; AES: round 13
+    vaesenc     zmm15, zmm15, zmm19                 ; AES: round 13
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 13
+    vaesenc     zmm17, zmm20, zmm19                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
+    mov         rcx, -1
+    bzhi        rcx, rcx, rax
+    kmovq       k2, rcx
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]
+    kmovq       k3, [rcx + rax*8]
+    vbroadcasti64x2 zmm20, [rdi + 992]              ; AES: k_14
+    mov         rcx, [rsi + 16]                     ; AES: in
+    vmovdqu8    zmm19{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 96]                     ; AES: in
+    vmovdqu8    zmm22{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 176]                    ; AES: in
+    vmovdqu8    zmm23{k2}{z}, [rcx]                 ; AES: text
+    mov         rcx, [rsi + 256]                    ; AES: in
+    vmovdqu8    zmm24{k2}{z}, [rcx]                 ; AES: text
+    vpxorq      zmm25, zmm20, zmm19                 ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm22                 ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm23                 ; AES: k_Nr + text
+    vaesenclast zmm17, zmm17, zmm25                 ; AES: the other text
+    vpxorq      zmm25, zmm20, zmm24                 ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm25                 ; AES: the other text
+    mov         rcx, [rsi + 24]                     ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm15                    ; AES: written
+    mov         rcx, [rsi + 104]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm16                    ; AES: written
+    mov         rcx, [rsi + 184]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm17                    ; AES: written
+    mov         rcx, [rsi + 264]                    ; AES: out
+    vmovdqu8    [rcx]{k2}, zmm18                    ; AES: written
+    vpshufb     zmm16{k3}{z}, zmm19, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm17{k3}{z}, zmm22, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm18{k3}{z}, zmm23, zmm0           ; AES: C, zero-padded
+    vpshufb     zmm19{k3}{z}, zmm24, zmm0           ; AES: C, zero-padded
+    vaesenclast zmm15, zmm21, zmm20                 ; AES: E_K(J_0)
+    vmovdqa64   zmm20, zmm14
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
+.alike_tags:
+    mov         rcx, [rsi - 608]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vpxorq      xmm14, xmm26, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 568], rcx                    ; status
+    vmovq       rcx, xmm14
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_wrong_0
+.alike_judged_0:
+    mov         rcx, [rsi - 528]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x01
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 488], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_1
+.alike_judged_1:
+    mov         rcx, [rsi - 448]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x02
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 408], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_2
+.alike_judged_2:
+    mov         rcx, [rsi - 368]                    ; tag
+    vmovdqu64   xmm14, [rcx]                        ; given
+    vextracti64x2 xmm21, zmm26, 0x03
+    vpxorq      xmm14, xmm21, xmm14                 ; differences
+    vpshufd     xmm21, xmm14, 0x4e
+    vporq       xmm14, xmm14, xmm21                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 328], rcx                    ; status
+    vmovq       rcx, xmm14
+    cmp         rcx, 0x00
+    jne         .alike_wrong_3
+.alike_judged_3:
     jmp         .alike_group
 .alike_wrong_0:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 24]                     ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 616]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 568], rcx                    ; status
     jmp         .alike_judged_0
 .alike_wrong_1:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 104]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 536]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 488], rcx                    ; status
     jmp         .alike_judged_1
 .alike_wrong_2:
-    vpxorq      xmm15, xmm15, xmm15
-    mov         rdx, [rsi + 184]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm15                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm14, xmm14, xmm14
+    mov         rcx, [rsi - 456]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 408], rcx                    ; status
     jmp         .alike_judged_2
 .alike_wrong_3:
     vpxorq      xmm14, xmm14, xmm14
-    mov         rdx, [rsi + 264]                    ; out
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k2, r8
-    vmovdqu8    [rdx]{k2}, zmm14                    ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi - 376]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm14                    ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 328], rcx                    ; status
     jmp         .alike_judged_3
-.alike_after_group:
 .alike_no:
+.alike_after_group:
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm5, rcx                           ; AAD, lengths
+    shl         r8, 0x03                            ; AAD, lengths: bits
+    vmovq       xmm6, r8                            ; AAD, lengths
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; AAD, lengths: bits of both lengths, bytes reversed
+    vpclmulqdq  xmm6, xmm5, [rdi + 688], 0x00       ; AAD, lengths: A0·K0
+    vpclmulqdq  xmm7, xmm5, [rdi + 688], 0x10       ; AAD, lengths: A0·K1
+    vpclmulqdq  xmm8, xmm5, [rdi + 304], 0x01       ; AAD, lengths: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 304], 0x11       ; AAD, lengths: A1·B1
+    vpxorq      xmm6, xmm6, xmm8                    ; AAD, lengths: LO += it
+    vpxorq      xmm5, xmm7, xmm5                    ; AAD, lengths: HI += it
+    vshufi64x2  zmm30, zmm6, zmm6, 0x00             ; AAD, lengths
+    vshufi64x2  zmm31, zmm5, zmm5, 0x00             ; AAD, lengths
+    vpclmulqdq  zmm5, zmm20, zmm4, 0x00             ; AAD, lengths: A0·K0
+    vpclmulqdq  zmm4, zmm20, zmm4, 0x10             ; AAD, lengths: A0·K1
+    vpclmulqdq  zmm6, zmm20, zmm3, 0x01             ; AAD, lengths: A1·B0
+    vpclmulqdq  zmm3, zmm20, zmm3, 0x11             ; AAD, lengths: A1·B1
+    vpternlogq  zmm30, zmm5, zmm6, 0x96             ; AAD, lengths: LO += it
+    vpternlogq  zmm31, zmm4, zmm3, 0x96             ; AAD, lengths: HI += it
+    vpclmulqdq  zmm3, zmm16, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm4, zmm16, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm5, zmm16, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm6, zmm16, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm3, zmm3, zmm5                    ; C: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C: HI += it
+    vpclmulqdq  zmm5, zmm17, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm17, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm17, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm17, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vshufi64x2  zmm7, zmm3, zmm5, 0x44              ; C
+    vshufi64x2  zmm3, zmm3, zmm5, 0xee              ; C
+    vpxorq      zmm3, zmm7, zmm3                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm4, zmm6, 0x44              ; C
+    vshufi64x2  zmm4, zmm4, zmm6, 0xee              ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
+    vpclmulqdq  zmm5, zmm18, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm6, zmm18, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm7, zmm18, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm8, zmm18, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm5, zmm5, zmm7                    ; C: LO += it
+    vpxorq      zmm6, zmm6, zmm8                    ; C: HI += it
+    vpclmulqdq  zmm7, zmm19, zmm2, 0x00             ; C: A0·K0
+    vpclmulqdq  zmm2, zmm19, zmm2, 0x10             ; C: A0·K1
+    vpclmulqdq  zmm8, zmm19, zmm1, 0x01             ; C: A1·B0
+    vpclmulqdq  zmm1, zmm19, zmm1, 0x11             ; C: A1·B1
+    vpxorq      zmm7, zmm7, zmm8                    ; C: LO += it
+    vpxorq      zmm1, zmm2, zmm1                    ; C: HI += it
+    vshufi64x2  zmm2, zmm5, zmm7, 0x44              ; C
+    vshufi64x2  zmm5, zmm5, zmm7, 0xee              ; C
+    vpxorq      zmm2, zmm2, zmm5                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm6, zmm1, 0x44              ; C
+    vshufi64x2  zmm1, zmm6, zmm1, 0xee              ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C: add up lanes
+    vshufi64x2  zmm5, zmm3, zmm2, 0x88              ; C
+    vshufi64x2  zmm2, zmm3, zmm2, 0xdd              ; C
+    vpternlogq  zmm5, zmm2, zmm30, 0x96             ; C
+    vshufi64x2  zmm2, zmm4, zmm1, 0x88              ; C
+    vshufi64x2  zmm1, zmm4, zmm1, 0xdd              ; C
+    vpternlogq  zmm2, zmm1, zmm31, 0x96             ; C
+    vpclmulqdq  zmm1, zmm5, [rel gcm256_avx512_k_clmul1_x16_alike_fold_q], 0x10  ; tags: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; tags: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; tags: RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; tags: as in memory
+    vpxorq      zmm26, zmm0, zmm15                  ; tags: tags
+.alike_last_tags:
+    mov         rcx, [rsi - 288]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vpxorq      xmm0, xmm26, xmm0                   ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 248], rcx                    ; status
+    vmovq       rcx, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_0
+.alike_last_judged_0:
+    mov         rcx, [rsi - 208]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x01
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 168], rcx                    ; status
+    vmovq       rcx, xmm0
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_1
+.alike_last_judged_1:
+    mov         rcx, [rsi - 128]                    ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x02
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 88], rcx                     ; status
+    vmovq       rcx, xmm0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_2
+.alike_last_judged_2:
+    mov         rcx, [rsi - 48]                     ; tag
+    vmovdqu64   xmm0, [rcx]                         ; given
+    vextracti64x2 xmm1, zmm26, 0x03
+    vpxorq      xmm0, xmm1, xmm0                    ; differences
+    vpshufd     xmm1, xmm0, 0x4e
+    vporq       xmm0, xmm0, xmm1                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi - 8], rcx                      ; status
+    vmovq       rcx, xmm0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    jne         .alike_last_wrong_3
+.alike_last_judged_3:
     jmp         .next
+.alike_last_wrong_0:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 296]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 248], rcx                    ; status
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alike_last_judged_0
+.alike_last_wrong_1:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 216]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 168], rcx                    ; status
+    jmp         .alike_last_judged_1
+.alike_last_wrong_2:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 136]                    ; out
+    mov         rdx, -1
+    bzhi        rdx, rdx, rax
+    kmovq       k2, rdx
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         ecx, 0x01
+    mov         [rsi - 88], rcx                     ; status
+    jmp         .alike_last_judged_2
+.alike_last_wrong_3:
+    vpxorq      xmm0, xmm0, xmm0
+    mov         rcx, [rsi - 56]                     ; out
+    mov         rdx, -1
+    bzhi        rax, rdx, rax
+    kmovq       k2, rax
+    vmovdqu8    [rcx]{k2}, zmm0                     ; zeros
+    mov         eax, 0x01
+    mov         [rsi - 8], rax                      ; status
+    jmp         .alike_last_judged_3
 .from_65:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
     vbroadcasti64x2 zmm2, [rdi + 784]               ; k_1
@@ -11311,12 +12409,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm7, [rdi + 864]               ; k_6
     vbroadcasti64x2 zmm8, [rdi + 880]               ; k_7
     vbroadcasti64x2 zmm9, [rdi + 896]               ; k_8
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_2_first
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -11325,90 +12421,93 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_2_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_2_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 64]                     ; tag_len
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .rows_2_no
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .rows_2_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .rows_2_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_2_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_2_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_2_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .rows_2_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_2_no
 .rows_2_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm10{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm11{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm12{k2}{z}, [rdx]                 ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm13{k2}{z}, [rdx]                 ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm10{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm11{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm12{k2}{z}, [rcx]                 ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm13{k2}{z}, [rcx]                 ; AAD: aad
     vinserti64x2 ymm10, ymm10, xmm11, 0x01          ; AAD
     vinserti64x2 ymm11, ymm12, xmm13, 0x01          ; AAD
     vshufi64x2  zmm10, zmm10, zmm11, 0x44           ; AAD
     vpshufb     zmm10, zmm10, zmm0                  ; AAD: S
 .rows_2_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm15, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm16, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm17, zmm11, zmm11, 0x00           ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm11{k1}{z}, [rdx]                 ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm11{k1}{z}, [rcx]                 ; AES, row 1: iv
     vshufi64x2  zmm18, zmm11, zmm11, 0x00           ; AES, row 1
     vpxorq      zmm11, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm12, zmm15, zmm11                 ; AES, row 1: IV || j, + k_0
@@ -11493,58 +12592,58 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm12, zmm12, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm12                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm12                        ; AES, row 1: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm13, zmm13, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm13                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm13                        ; AES, row 1: written
     vpshufb     zmm13, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm14                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm14                        ; AES, row 1: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm11                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm11                        ; AES, row 1: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 1: C
 .rows_2_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 2
-    and         rdx, -16                            ; AES, row 2: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 2: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 2
+    and         rcx, -16                            ; AES, row 2: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 2: m powers from the end
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 2
     mov         r9, -1                              ; AES, row 2
     mov         r10, rax
     sub         r10, 0x40                           ; AES, row 2
     bzhi        r9, r9, r10                         ; AES, row 2
     kmovq       k2, r9                              ; AES, row 2
-    kmovq       k3, [rdx + rax*8 - 512]             ; AES, row 2
-    mov         rdx, [rsi]                          ; AES, row 2: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 2: iv
+    kmovq       k3, [rcx + rax*8 - 512]             ; AES, row 2
+    mov         rcx, [rsi]                          ; AES, row 2: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 80]                     ; AES, row 2: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 2: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 160]                    ; AES, row 2: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 2: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 2
-    mov         rdx, [rsi + 240]                    ; AES, row 2: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 2: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 2: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 2: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 2
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 2: IV || j, + k_0
@@ -11609,41 +12708,41 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 2: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
     mov         r9, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm16                ; AES, row 2: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
     mov         r9, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm17                ; AES, row 2: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
     mov         r9, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm18                ; AES, row 2: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
     mov         r9, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 64]            ; AES, row 2: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 64]            ; AES, row 2: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 2: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 2: the other text
     vmovdqu8    [r9 + 64]{k2}, zmm19                ; AES, row 2: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 2: C, zero-padded
 .rows_2_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -11653,16 +12752,16 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm10, zmm21, 0x00           ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm10, zmm21, 0x10           ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm10, zmm20, 0x01           ; AAD, lengths: A1·B0
     vpclmulqdq  zmm10, zmm10, zmm20, 0x11           ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm10, 0x96           ; AAD, lengths: HI += it
-    vmovdqu64   zmm10, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rdx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm12, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm29, zmm12, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm12, zmm10, 0x01           ; C: A1·B0
@@ -11671,8 +12770,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm13, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm20, zmm13, zmm10, 0x01           ; C: A1·B0
     vpclmulqdq  zmm10, zmm13, zmm10, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm16, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm16, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm16, zmm13, 0x01           ; C: A1·B0
@@ -11695,8 +12794,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm12, zmm16, zmm13, 0x44           ; C
     vshufi64x2  zmm13, zmm16, zmm13, 0xee           ; C
     vpxorq      zmm12, zmm12, zmm13                 ; C: add up lanes
-    vmovdqu64   zmm13, [r8 + 304]                   ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 304]                  ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm26, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm27, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm14, zmm13, 0x01           ; C: A1·B0
@@ -11705,8 +12804,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm29, zmm11, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm16, zmm11, zmm13, 0x01           ; C: A1·B0
     vpclmulqdq  zmm11, zmm11, zmm13, 0x11           ; C: A1·B1
-    vmovdqu64   zmm13, [r8 + 368]                   ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 368]                  ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm21, zmm18, zmm20, 0x00           ; C: A0·K0
     vpclmulqdq  zmm22, zmm18, zmm20, 0x10           ; C: A0·K1
     vpclmulqdq  zmm23, zmm18, zmm13, 0x01           ; C: A1·B0
@@ -11739,99 +12838,97 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm12, zmm14, 0x4e                  ; tags: (LO1, LO0)
     vpternlogq  zmm12, zmm11, zmm10, 0x96           ; tags: RES = fold(LO) + HI
     vpshufb     zmm10, zmm12, zmm0                  ; tags: as in memory
-    vpxorq      zmm10, zmm10, zmm15                 ; tags: tags
+    vpxorq      zmm11, zmm10, zmm15                 ; tags: tags
 .rows_2_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm11, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm10, xmm11                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm11                          ; tags
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_0                     ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vpxorq      xmm10, xmm11, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_0
 .rows_2_judged_0:
-    vextracti64x2 xmm11, zmm10, 0x01                ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm12, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm11                          ; tags
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_1                     ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm12, zmm11, 0x01
+    vpxorq      xmm10, xmm12, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_1
 .rows_2_judged_1:
-    vextracti64x2 xmm11, zmm10, 0x02                ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm12, [rdx]                        ; tags: given
-    vpxorq      xmm11, xmm11, xmm12                 ; tags: differences
-    vpshufd     xmm12, xmm11, 0x4e                  ; tags
-    vporq       xmm11, xmm11, xmm12                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm11                          ; tags
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm12, zmm11, 0x02
+    vpxorq      xmm10, xmm12, xmm10                 ; differences
+    vpshufd     xmm12, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm12                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_2
 .rows_2_judged_2:
-    vextracti64x2 xmm10, zmm10, 0x03                ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm11, [rdx]                        ; tags: given
-    vpxorq      xmm10, xmm10, xmm11                 ; tags: differences
-    vpshufd     xmm11, xmm10, 0x4e                  ; tags
-    vporq       xmm10, xmm10, xmm11                 ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm10                          ; tags
-    cmp         rdx, 0x00
-    jne         .rows_2_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm10, [rcx]                        ; given
+    vextracti64x2 xmm11, zmm11, 0x03
+    vpxorq      xmm10, xmm11, xmm10                 ; differences
+    vpshufd     xmm11, xmm10, 0x4e
+    vporq       xmm10, xmm10, xmm11                 ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm10
+    cmp         rcx, 0x00
+    jne         .rows_2_wrong_3
 .rows_2_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_2_group
 .rows_2_wrong_0:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_2_judged_0
 .rows_2_wrong_1:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
     jmp         .rows_2_judged_1
 .rows_2_wrong_2:
-    vpxorq      xmm11, xmm11, xmm11
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm11                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm11             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm10, xmm10, xmm10
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     jmp         .rows_2_judged_2
 .rows_2_wrong_3:
     vpxorq      xmm10, xmm10, xmm10
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm10                        ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm10             ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm10                        ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm10             ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_2_judged_3
 .rows_2_after_group:
 .rows_2_no:
     jmp         .next
 .from_129:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0xc1
     jae         .from_193
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
@@ -11839,11 +12936,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm3, [rdi + 800]               ; k_2
     vbroadcasti64x2 zmm4, [rdi + 816]               ; k_3
     vbroadcasti64x2 zmm5, [rdi + 832]               ; k_4
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_3_first
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -11852,90 +12948,93 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .rows_3_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_3_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 64]                     ; tag_len
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .rows_3_no
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .rows_3_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .rows_3_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_3_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_3_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_3_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .rows_3_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_3_no
 .rows_3_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm6{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm7{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm8{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm9{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm6{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm7{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm8{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm9{k2}{z}, [rcx]                  ; AAD: aad
     vinserti64x2 ymm6, ymm6, xmm7, 0x01             ; AAD
     vinserti64x2 ymm7, ymm8, xmm9, 0x01             ; AAD
     vshufi64x2  zmm6, zmm6, zmm7, 0x44              ; AAD
     vpshufb     zmm6, zmm6, zmm0                    ; AAD: S
 .rows_3_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm12, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm14, zmm7, zmm7, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm7{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm15, zmm7, zmm7, 0x00             ; AES, row 1
     vpxorq      zmm7, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm8, zmm11, zmm7                   ; AES, row 1: IV || j, + k_0
@@ -12024,33 +13123,33 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
     vaesenclast zmm13, zmm13, zmm16                 ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm8, zmm8, zmm18                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm8                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm8                         ; AES, row 1: written
     vpshufb     zmm8, zmm17, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm9, zmm9, zmm18                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm9                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm9                         ; AES, row 1: written
     vpshufb     zmm9, zmm17, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm10, zmm10, zmm18                 ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm10                         ; AES, row 1: written
+    vmovdqu64   [rdx], zmm10                        ; AES, row 1: written
     vpshufb     zmm10, zmm17, zmm0                  ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm17, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm17, [rcx]                        ; AES, row 1: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 1: k_Nr + text
     vaesenclast zmm7, zmm7, zmm16                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm7                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm7                         ; AES, row 1: written
     vpshufb     zmm7, zmm17, zmm0                   ; AES, row 1: C
     vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm11, zmm11, zmm16                 ; AES, row 2: IV || j, + k_0
@@ -12119,58 +13218,58 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm14, zmm14, zmm16                 ; AES, row 2: round 13
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
+    mov         rdx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm11, zmm11, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm11                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm11                   ; AES, row 2: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
+    mov         rdx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
+    mov         rdx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
+    mov         rdx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
 .rows_3_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 3
-    and         rdx, -16                            ; AES, row 3: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 3: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 3
+    and         rcx, -16                            ; AES, row 3: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 3: m powers from the end
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 3
     mov         r9, -1                              ; AES, row 3
     mov         r10, rax
     sub         r10, 0x80                           ; AES, row 3
     bzhi        r9, r9, r10                         ; AES, row 3
     kmovq       k2, r9                              ; AES, row 3
-    kmovq       k3, [rdx + rax*8 - 1024]            ; AES, row 3
-    mov         rdx, [rsi]                          ; AES, row 3: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 3: iv
+    kmovq       k3, [rcx + rax*8 - 1024]            ; AES, row 3
+    mov         rcx, [rsi]                          ; AES, row 3: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 80]                     ; AES, row 3: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 3: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 160]                    ; AES, row 3: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 3: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 3
-    mov         rdx, [rsi + 240]                    ; AES, row 3: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 3: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 3: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 3: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 3
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 3: IV || j, + k_0
@@ -12239,41 +13338,41 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 3: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 3: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 3: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
+    mov         rcx, [rsi + 16]                     ; AES, row 3: in
     mov         r9, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm16               ; AES, row 3: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
+    mov         rcx, [rsi + 96]                     ; AES, row 3: in
     mov         r9, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm17               ; AES, row 3: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
+    mov         rcx, [rsi + 176]                    ; AES, row 3: in
     mov         r9, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm18               ; AES, row 3: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
+    mov         rcx, [rsi + 256]                    ; AES, row 3: in
     mov         r9, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 128]           ; AES, row 3: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 128]           ; AES, row 3: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 3: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 3: the other text
     vmovdqu8    [r9 + 128]{k2}, zmm19               ; AES, row 3: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 3: C, zero-padded
 .rows_3_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -12283,16 +13382,16 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm6, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm6, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm6, zmm6, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm6, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm6, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm8, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm8, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm8, zmm6, 0x01             ; C: A1·B0
@@ -12301,8 +13400,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm9, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm9, zmm6, 0x01             ; C: A1·B0
     vpclmulqdq  zmm6, zmm9, zmm6, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm11, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm11, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm11, zmm9, 0x01            ; C: A1·B0
@@ -12315,8 +13414,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm9, zmm12, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm8, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm6, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm6, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm8, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm8, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm12, zmm16, zmm8, 0x00            ; C: A0·K0
     vpclmulqdq  zmm20, zmm16, zmm8, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm16, zmm6, 0x01            ; C: A1·B0
@@ -12339,8 +13438,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm9, zmm12, zmm6, 0x44             ; C
     vshufi64x2  zmm6, zmm12, zmm6, 0xee             ; C
     vpxorq      zmm6, zmm9, zmm6                    ; C: add up lanes
-    vmovdqu64   zmm9, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm11, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm11, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm22, zmm10, zmm11, 0x00           ; C: A0·K0
     vpclmulqdq  zmm23, zmm10, zmm11, 0x10           ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm9, 0x01            ; C: A1·B0
@@ -12349,8 +13448,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm27, zmm7, zmm11, 0x10            ; C: A0·K1
     vpclmulqdq  zmm11, zmm7, zmm9, 0x01             ; C: A1·B0
     vpclmulqdq  zmm7, zmm7, zmm9, 0x11              ; C: A1·B1
-    vmovdqu64   zmm9, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm16, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm9, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm16, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm17, zmm14, zmm16, 0x00           ; C: A0·K0
     vpclmulqdq  zmm20, zmm14, zmm16, 0x10           ; C: A0·K1
     vpclmulqdq  zmm21, zmm14, zmm9, 0x01            ; C: A1·B0
@@ -12363,8 +13462,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm9, zmm15, zmm9, 0x11             ; C: A1·B1
     vpternlogq  zmm26, zmm11, zmm10, 0x96           ; C: LO += it
     vpternlogq  zmm27, zmm7, zmm12, 0x96            ; C: HI += it
-    vmovdqu64   zmm7, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm10, [r8 + 816]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm10, [rdx + 816]                  ; C: H^(m+1) …
     vpclmulqdq  zmm11, zmm18, zmm10, 0x00           ; C: A0·K0
     vpclmulqdq  zmm12, zmm18, zmm10, 0x10           ; C: A0·K1
     vpclmulqdq  zmm15, zmm18, zmm7, 0x01            ; C: A1·B0
@@ -12397,108 +13496,104 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm7, zmm10, 0x4e                   ; tags: (LO1, LO0)
     vpternlogq  zmm7, zmm8, zmm6, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm6, zmm7, zmm0                    ; tags: as in memory
-    vpxorq      zmm6, zmm6, zmm13                   ; tags: tags
+    vpxorq      zmm7, zmm6, zmm13                   ; tags: tags
 .rows_3_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm7, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm6, xmm7                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_0                     ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vpxorq      xmm6, xmm7, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_0
 .rows_3_judged_0:
-    vextracti64x2 xmm7, zmm6, 0x01                  ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm8, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_1                     ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm8, zmm7, 0x01
+    vpxorq      xmm6, xmm8, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_1
 .rows_3_judged_1:
-    vextracti64x2 xmm7, zmm6, 0x02                  ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm8, [rdx]                         ; tags: given
-    vpxorq      xmm7, xmm7, xmm8                    ; tags: differences
-    vpshufd     xmm8, xmm7, 0x4e                    ; tags
-    vporq       xmm7, xmm7, xmm8                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm7                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm8, zmm7, 0x02
+    vpxorq      xmm6, xmm8, xmm6                    ; differences
+    vpshufd     xmm8, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm8                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_2
 .rows_3_judged_2:
-    vextracti64x2 xmm6, zmm6, 0x03                  ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm7, [rdx]                         ; tags: given
-    vpxorq      xmm6, xmm6, xmm7                    ; tags: differences
-    vpshufd     xmm7, xmm6, 0x4e                    ; tags
-    vporq       xmm6, xmm6, xmm7                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm6                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_3_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm6, [rcx]                         ; given
+    vextracti64x2 xmm7, zmm7, 0x03
+    vpxorq      xmm6, xmm7, xmm6                    ; differences
+    vpshufd     xmm7, xmm6, 0x4e
+    vporq       xmm6, xmm6, xmm7                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm6
+    cmp         rcx, 0x00
+    jne         .rows_3_wrong_3
 .rows_3_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_3_group
 .rows_3_wrong_0:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_3_judged_0
 .rows_3_wrong_1:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
     jmp         .rows_3_judged_1
 .rows_3_wrong_2:
-    vpxorq      xmm7, xmm7, xmm7
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm7                         ; zeros
-    vmovdqu64   [rdx + 64], zmm7                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm7              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     jmp         .rows_3_judged_2
 .rows_3_wrong_3:
     vpxorq      xmm6, xmm6, xmm6
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm6                         ; zeros
-    vmovdqu64   [rdx + 64], zmm6                    ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm6              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm6                         ; zeros
+    vmovdqu64   [rcx + 64], zmm6                    ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm6              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
     jmp         .rows_3_judged_3
 .rows_3_after_group:
 .rows_3_no:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .next
 .from_193:
     vbroadcasti64x2 zmm1, [rdi + 768]               ; k_0
-    mov         edx, 4095
-    kmovq       k1, rdx                             ; 12 bytes
+    mov         ecx, 4095
+    kmovq       k1, rcx                             ; 12 bytes
     jmp         .rows_4_first
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
@@ -12508,89 +13603,92 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .rows_4_group:
-    mov         rdx, [rsp + 384]
-    cmp         rdx, 0x04
+    mov         rcx, [rsp + 384]
+    cmp         rcx, 0x04
     jb          .rows_4_no
-    mov         rdx, [rsi + 56]                     ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 56]                     ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 64]                     ; tag_len
+    mov         rcx, [rsi + 64]                     ; tag_len
+    cmp         rcx, 0x10
+    jne         .rows_4_no
+    mov         rcx, [rsi + 40]                     ; len
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x10
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 40]                     ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 48]                     ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 48]                     ; aad_len
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 136]                    ; iv_len
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 136]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 144]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 144]                    ; tag_len
-    cmp         rdx, 0x10
-    jne         .rows_4_no
-    mov         rdx, [rsi + 120]                    ; len
-    cmp         rdx, rax
-    jne         .rows_4_no
-    mov         rdx, [rsi + 128]                    ; aad_len
+    mov         rcx, [rsi + 120]                    ; len
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, rcx
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 216]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 128]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 224]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 216]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 200]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 224]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 208]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 200]                    ; len
+    cmp         rcx, rax
     jne         .rows_4_no
-    mov         rdx, [rsi + 296]                    ; iv_len
-    cmp         rdx, 0x0c
+    mov         rcx, [rsi + 208]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
-    mov         rdx, [rsi + 304]                    ; tag_len
-    cmp         rdx, 0x10
+    mov         rcx, [rsi + 296]                    ; iv_len
+    cmp         rcx, 0x0c
     jne         .rows_4_no
-    mov         rdx, [rsi + 280]                    ; len
-    cmp         rdx, rax
+    mov         rcx, [rsi + 304]                    ; tag_len
+    cmp         rcx, 0x10
     jne         .rows_4_no
-    mov         rdx, [rsi + 288]                    ; aad_len
-    cmp         rdx, rcx
+    mov         rcx, [rsi + 280]                    ; len
+    cmp         rcx, rax
+    jne         .rows_4_no
+    mov         rcx, [rsi + 288]                    ; aad_len
+    cmp         rcx, r8
     jne         .rows_4_no
 .rows_4_first:
-    mov         rdx, -1                             ; AAD
-    bzhi        rdx, rdx, rcx                       ; AAD
-    kmovq       k2, rdx                             ; AAD
-    mov         rdx, [rsi + 8]                      ; AAD: aad
-    vmovdqu8    xmm2{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 88]                     ; AAD: aad
-    vmovdqu8    xmm3{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 168]                    ; AAD: aad
-    vmovdqu8    xmm4{k2}{z}, [rdx]                  ; AAD: aad
-    mov         rdx, [rsi + 248]                    ; AAD: aad
-    vmovdqu8    xmm5{k2}{z}, [rdx]                  ; AAD: aad
+    mov         rcx, -1                             ; AAD
+    bzhi        rcx, rcx, r8                        ; AAD
+    kmovq       k2, rcx                             ; AAD
+    mov         rcx, [rsi + 8]                      ; AAD: aad
+    vmovdqu8    xmm2{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 88]                     ; AAD: aad
+    vmovdqu8    xmm3{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 168]                    ; AAD: aad
+    vmovdqu8    xmm4{k2}{z}, [rcx]                  ; AAD: aad
+    mov         rcx, [rsi + 248]                    ; AAD: aad
+    vmovdqu8    xmm5{k2}{z}, [rcx]                  ; AAD: aad
     vinserti64x2 ymm2, ymm2, xmm3, 0x01             ; AAD
     vinserti64x2 ymm3, ymm4, xmm5, 0x01             ; AAD
     vshufi64x2  zmm2, zmm2, zmm3, 0x44              ; AAD
     vpshufb     zmm2, zmm2, zmm0                    ; AAD: S
 .rows_4_read:
-    mov         rdx, [rsi]                          ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi]                          ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm7, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 80]                     ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm8, zmm3, zmm3, 0x00              ; AES, row 1
-    mov         rdx, [rsi + 160]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm10, zmm3, zmm3, 0x00             ; AES, row 1
-    mov         rdx, [rsi + 240]                    ; AES, row 1: iv
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; AES, row 1: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 1: iv
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AES, row 1: iv
     vshufi64x2  zmm11, zmm3, zmm3, 0x00             ; AES, row 1
     vpxorq      zmm3, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_2]  ; AES, row 1: numbers, + k_0
     vpxorq      zmm4, zmm7, zmm3                    ; AES, row 1: IV || j, + k_0
@@ -12683,33 +13781,33 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vbroadcasti64x2 zmm9, [rdi + 992]               ; AES, row 1: k_14
     vaesenclast zmm9, zmm12, zmm9                   ; AES, row 1: E_K(J_0)
     vbroadcasti64x2 zmm12, [rdi + 992]              ; AES, row 1: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 1: in
-    mov         r8, [rsi + 24]                      ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 16]                     ; AES, row 1: in
+    mov         rdx, [rsi + 24]                     ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm4, zmm4, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm4                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm4                         ; AES, row 1: written
     vpshufb     zmm4, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 96]                     ; AES, row 1: in
-    mov         r8, [rsi + 104]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 96]                     ; AES, row 1: in
+    mov         rdx, [rsi + 104]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm5, zmm5, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm5                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm5                         ; AES, row 1: written
     vpshufb     zmm5, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 176]                    ; AES, row 1: in
-    mov         r8, [rsi + 184]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 176]                    ; AES, row 1: in
+    mov         rdx, [rsi + 184]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm14, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm6, zmm6, zmm14                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm6                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm6                         ; AES, row 1: written
     vpshufb     zmm6, zmm13, zmm0                   ; AES, row 1: C
-    mov         rdx, [rsi + 256]                    ; AES, row 1: in
-    mov         r8, [rsi + 264]                     ; AES, row 1: out
-    vmovdqu64   zmm13, [rdx]                        ; AES, row 1: text
+    mov         rcx, [rsi + 256]                    ; AES, row 1: in
+    mov         rdx, [rsi + 264]                    ; AES, row 1: out
+    vmovdqu64   zmm13, [rcx]                        ; AES, row 1: text
     vpxorq      zmm12, zmm12, zmm13                 ; AES, row 1: k_Nr + text
     vaesenclast zmm3, zmm3, zmm12                   ; AES, row 1: the other text
-    vmovdqu64   [r8], zmm3                          ; AES, row 1: written
+    vmovdqu64   [rdx], zmm3                         ; AES, row 1: written
     vpshufb     zmm3, zmm13, zmm0                   ; AES, row 1: C
     vpxorq      zmm12, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_6]  ; AES, row 2: numbers, + k_0
     vpxorq      zmm13, zmm7, zmm12                  ; AES, row 2: IV || j, + k_0
@@ -12782,33 +13880,33 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm15, zmm15, zmm16                 ; AES, row 2: round 13
     vaesenc     zmm12, zmm12, zmm16                 ; AES, row 2: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 2: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 2: in
-    mov         r8, [rsi + 24]                      ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 16]                     ; AES, row 2: in
+    mov         rdx, [rsi + 24]                     ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm13, zmm13, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm13                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm13                   ; AES, row 2: written
     vpshufb     zmm13, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 96]                     ; AES, row 2: in
-    mov         r8, [rsi + 104]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 96]                     ; AES, row 2: in
+    mov         rdx, [rsi + 104]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm14, zmm14, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm14                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm14                   ; AES, row 2: written
     vpshufb     zmm14, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 176]                    ; AES, row 2: in
-    mov         r8, [rsi + 184]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 176]                    ; AES, row 2: in
+    mov         rdx, [rsi + 184]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm15, zmm15, zmm18                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm15                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm15                   ; AES, row 2: written
     vpshufb     zmm15, zmm17, zmm0                  ; AES, row 2: C
-    mov         rdx, [rsi + 256]                    ; AES, row 2: in
-    mov         r8, [rsi + 264]                     ; AES, row 2: out
-    vmovdqu64   zmm17, [rdx + 64]                   ; AES, row 2: text
+    mov         rcx, [rsi + 256]                    ; AES, row 2: in
+    mov         rdx, [rsi + 264]                    ; AES, row 2: out
+    vmovdqu64   zmm17, [rcx + 64]                   ; AES, row 2: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 2: k_Nr + text
     vaesenclast zmm12, zmm12, zmm16                 ; AES, row 2: the other text
-    vmovdqu64   [r8 + 64], zmm12                    ; AES, row 2: written
+    vmovdqu64   [rdx + 64], zmm12                   ; AES, row 2: written
     vpshufb     zmm12, zmm17, zmm0                  ; AES, row 2: C
     vpxorq      zmm16, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_10]  ; AES, row 3: numbers, + k_0
     vpxorq      zmm7, zmm7, zmm16                   ; AES, row 3: IV || j, + k_0
@@ -12881,58 +13979,58 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm10, zmm10, zmm16                 ; AES, row 3: round 13
     vaesenc     zmm11, zmm11, zmm16                 ; AES, row 3: round 13
     vbroadcasti64x2 zmm16, [rdi + 992]              ; AES, row 3: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 3: in
-    mov         r8, [rsi + 24]                      ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 16]                     ; AES, row 3: in
+    mov         rdx, [rsi + 24]                     ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm7, zmm7, zmm18                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm7                    ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm7                   ; AES, row 3: written
     vpshufb     zmm7, zmm17, zmm0                   ; AES, row 3: C
-    mov         rdx, [rsi + 96]                     ; AES, row 3: in
-    mov         r8, [rsi + 104]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 96]                     ; AES, row 3: in
+    mov         rdx, [rsi + 104]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm8, zmm8, zmm18                   ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm8                    ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm8                   ; AES, row 3: written
     vpshufb     zmm8, zmm17, zmm0                   ; AES, row 3: C
-    mov         rdx, [rsi + 176]                    ; AES, row 3: in
-    mov         r8, [rsi + 184]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 176]                    ; AES, row 3: in
+    mov         rdx, [rsi + 184]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm18, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm10, zmm10, zmm18                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm10                   ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm10                  ; AES, row 3: written
     vpshufb     zmm10, zmm17, zmm0                  ; AES, row 3: C
-    mov         rdx, [rsi + 256]                    ; AES, row 3: in
-    mov         r8, [rsi + 264]                     ; AES, row 3: out
-    vmovdqu64   zmm17, [rdx + 128]                  ; AES, row 3: text
+    mov         rcx, [rsi + 256]                    ; AES, row 3: in
+    mov         rdx, [rsi + 264]                    ; AES, row 3: out
+    vmovdqu64   zmm17, [rcx + 128]                  ; AES, row 3: text
     vpxorq      zmm16, zmm16, zmm17                 ; AES, row 3: k_Nr + text
     vaesenclast zmm11, zmm11, zmm16                 ; AES, row 3: the other text
-    vmovdqu64   [r8 + 128], zmm11                   ; AES, row 3: written
+    vmovdqu64   [rdx + 128], zmm11                  ; AES, row 3: written
     vpshufb     zmm11, zmm17, zmm0                  ; AES, row 3: C
 .rows_4_last_row:
-    mov         rdx, rax
-    add         rdx, 0x0f                           ; AES, row 4
-    and         rdx, -16                            ; AES, row 4: 16·m
-    mov         r8, rdi
-    sub         r8, rdx                             ; AES, row 4: m powers from the end
-    lea         rdx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
+    mov         rcx, rax
+    add         rcx, 0x0f                           ; AES, row 4
+    and         rcx, -16                            ; AES, row 4: 16·m
+    mov         rdx, rdi
+    sub         rdx, rcx                            ; AES, row 4: m powers from the end
+    lea         rcx, [rel gcm256_avx512_k_clmul1_x16_alike_swapped_masks]  ; AES, row 4
     mov         r9, -1                              ; AES, row 4
     mov         r10, rax
     sub         r10, 0xc0                           ; AES, row 4
     bzhi        r9, r9, r10                         ; AES, row 4
     kmovq       k2, r9                              ; AES, row 4
-    kmovq       k3, [rdx + rax*8 - 1536]            ; AES, row 4
-    mov         rdx, [rsi]                          ; AES, row 4: iv
-    vmovdqu8    xmm16{k1}{z}, [rdx]                 ; AES, row 4: iv
+    kmovq       k3, [rcx + rax*8 - 1536]            ; AES, row 4
+    mov         rcx, [rsi]                          ; AES, row 4: iv
+    vmovdqu8    xmm16{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm16, zmm16, zmm16, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 80]                     ; AES, row 4: iv
-    vmovdqu8    xmm17{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 80]                     ; AES, row 4: iv
+    vmovdqu8    xmm17{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm17, zmm17, zmm17, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 160]                    ; AES, row 4: iv
-    vmovdqu8    xmm18{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 160]                    ; AES, row 4: iv
+    vmovdqu8    xmm18{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm18, zmm18, zmm18, 0x00           ; AES, row 4
-    mov         rdx, [rsi + 240]                    ; AES, row 4: iv
-    vmovdqu8    xmm19{k1}{z}, [rdx]                 ; AES, row 4: iv
+    mov         rcx, [rsi + 240]                    ; AES, row 4: iv
+    vmovdqu8    xmm19{k1}{z}, [rcx]                 ; AES, row 4: iv
     vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; AES, row 4
     vpxorq      zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x16_alike_numbers_14]  ; AES, row 4: numbers, + k_0
     vpxorq      zmm16, zmm16, zmm20                 ; AES, row 4: IV || j, + k_0
@@ -13005,41 +14103,41 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vaesenc     zmm18, zmm18, zmm20                 ; AES, row 4: round 13
     vaesenc     zmm19, zmm19, zmm20                 ; AES, row 4: round 13
     vbroadcasti64x2 zmm20, [rdi + 992]              ; AES, row 4: k_14
-    mov         rdx, [rsi + 16]                     ; AES, row 4: in
+    mov         rcx, [rsi + 16]                     ; AES, row 4: in
     mov         r9, [rsi + 24]                      ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm16, zmm16, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm16               ; AES, row 4: written
     vpshufb     zmm16{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 96]                     ; AES, row 4: in
+    mov         rcx, [rsi + 96]                     ; AES, row 4: in
     mov         r9, [rsi + 104]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm17, zmm17, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm17               ; AES, row 4: written
     vpshufb     zmm17{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 176]                    ; AES, row 4: in
+    mov         rcx, [rsi + 176]                    ; AES, row 4: in
     mov         r9, [rsi + 184]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm22, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm18, zmm18, zmm22                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm18               ; AES, row 4: written
     vpshufb     zmm18{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
-    mov         rdx, [rsi + 256]                    ; AES, row 4: in
+    mov         rcx, [rsi + 256]                    ; AES, row 4: in
     mov         r9, [rsi + 264]                     ; AES, row 4: out
-    vmovdqu8    zmm21{k2}{z}, [rdx + 192]           ; AES, row 4: text
+    vmovdqu8    zmm21{k2}{z}, [rcx + 192]           ; AES, row 4: text
     vpxorq      zmm20, zmm20, zmm21                 ; AES, row 4: k_Nr + text
     vaesenclast zmm19, zmm19, zmm20                 ; AES, row 4: the other text
     vmovdqu8    [r9 + 192]{k2}, zmm19               ; AES, row 4: written
     vpshufb     zmm19{k3}{z}, zmm21, zmm0           ; AES, row 4: C, zero-padded
 .rows_4_written:
-    mov         rdx, rax
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm20, rdx                          ; AAD, lengths
-    mov         rdx, rcx
-    shl         rdx, 0x03                           ; AAD, lengths: bits
-    vmovq       xmm21, rdx                          ; AAD, lengths
+    mov         rcx, rax
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm20, rcx                          ; AAD, lengths
+    mov         rcx, r8
+    shl         rcx, 0x03                           ; AAD, lengths: bits
+    vmovq       xmm21, rcx                          ; AAD, lengths
     vpunpcklqdq xmm20, xmm20, xmm21                 ; AAD, lengths: bits of both lengths, bytes reversed
     vpclmulqdq  xmm21, xmm20, [rdi + 688], 0x00     ; AAD, lengths: A0·K0
     vpclmulqdq  xmm22, xmm20, [rdi + 688], 0x10     ; AAD, lengths: A0·K1
@@ -13049,16 +14147,16 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpxorq      xmm20, xmm22, xmm20                 ; AAD, lengths: HI += it
     vshufi64x2  zmm24, zmm21, zmm21, 0x00           ; AAD, lengths
     vshufi64x2  zmm25, zmm20, zmm20, 0x00           ; AAD, lengths
-    vbroadcasti64x2 zmm20, [r8 + 288]               ; AAD, lengths
-    vbroadcasti64x2 zmm21, [r8 + 672]               ; AAD, lengths
+    vbroadcasti64x2 zmm20, [rdx + 288]              ; AAD, lengths
+    vbroadcasti64x2 zmm21, [rdx + 672]              ; AAD, lengths
     vpclmulqdq  zmm22, zmm2, zmm21, 0x00            ; AAD, lengths: A0·K0
     vpclmulqdq  zmm21, zmm2, zmm21, 0x10            ; AAD, lengths: A0·K1
     vpclmulqdq  zmm23, zmm2, zmm20, 0x01            ; AAD, lengths: A1·B0
     vpclmulqdq  zmm2, zmm2, zmm20, 0x11             ; AAD, lengths: A1·B1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; AAD, lengths: LO += it
     vpternlogq  zmm25, zmm21, zmm2, 0x96            ; AAD, lengths: HI += it
-    vmovdqu64   zmm2, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm20, [r8 + 688]                   ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm20, [rdx + 688]                  ; C: H^(m+1) …
     vpclmulqdq  zmm28, zmm4, zmm20, 0x00            ; C: A0·K0
     vpclmulqdq  zmm29, zmm4, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm21, zmm4, zmm2, 0x01             ; C: A1·B0
@@ -13067,8 +14165,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm31, zmm5, zmm20, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm5, zmm2, 0x01             ; C: A1·B0
     vpclmulqdq  zmm2, zmm5, zmm2, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm22, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm22, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm23, zmm13, zmm22, 0x00           ; C: A0·K0
     vpclmulqdq  zmm26, zmm13, zmm22, 0x10           ; C: A0·K1
     vpclmulqdq  zmm27, zmm13, zmm5, 0x01            ; C: A1·B0
@@ -13081,8 +14179,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm5, zmm14, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm30, zmm20, zmm4, 0x96            ; C: LO += it
     vpternlogq  zmm31, zmm2, zmm21, 0x96            ; C: HI += it
-    vmovdqu64   zmm2, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm4, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm2, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm7, zmm4, 0x00             ; C: A0·K0
     vpclmulqdq  zmm20, zmm7, zmm4, 0x10             ; C: A0·K1
     vpclmulqdq  zmm21, zmm7, zmm2, 0x01             ; C: A1·B0
@@ -13095,8 +14193,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm2, zmm8, zmm2, 0x11              ; C: A1·B1
     vpternlogq  zmm30, zmm22, zmm13, 0x96           ; C: LO += it
     vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C: HI += it
-    vmovdqu64   zmm4, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm5, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm4, [rdx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm8, zmm16, zmm5, 0x00             ; C: A0·K0
     vpclmulqdq  zmm13, zmm16, zmm5, 0x10            ; C: A0·K1
     vpclmulqdq  zmm20, zmm16, zmm4, 0x01            ; C: A1·B0
@@ -13119,8 +14217,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vshufi64x2  zmm5, zmm8, zmm4, 0x44              ; C
     vshufi64x2  zmm4, zmm8, zmm4, 0xee              ; C
     vpxorq      zmm4, zmm5, zmm4                    ; C: add up lanes
-    vmovdqu64   zmm5, [r8 + 304]                    ; C: H^(m+1) …
-    vmovdqu64   zmm7, [r8 + 688]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 304]                   ; C: H^(m+1) …
+    vmovdqu64   zmm7, [rdx + 688]                   ; C: H^(m+1) …
     vpclmulqdq  zmm20, zmm6, zmm7, 0x00             ; C: A0·K0
     vpclmulqdq  zmm21, zmm6, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm8, zmm6, zmm5, 0x01              ; C: A1·B0
@@ -13129,8 +14227,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm23, zmm3, zmm7, 0x10             ; C: A0·K1
     vpclmulqdq  zmm7, zmm3, zmm5, 0x01              ; C: A1·B0
     vpclmulqdq  zmm3, zmm3, zmm5, 0x11              ; C: A1·B1
-    vmovdqu64   zmm5, [r8 + 368]                    ; C: H^(m+1) …
-    vmovdqu64   zmm13, [r8 + 752]                   ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 368]                   ; C: H^(m+1) …
+    vmovdqu64   zmm13, [rdx + 752]                  ; C: H^(m+1) …
     vpclmulqdq  zmm14, zmm15, zmm13, 0x00           ; C: A0·K0
     vpclmulqdq  zmm16, zmm15, zmm13, 0x10           ; C: A0·K1
     vpclmulqdq  zmm17, zmm15, zmm5, 0x01            ; C: A1·B0
@@ -13143,8 +14241,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm5, zmm12, zmm5, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C: LO += it
     vpternlogq  zmm23, zmm3, zmm8, 0x96             ; C: HI += it
-    vmovdqu64   zmm3, [r8 + 432]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 816]                    ; C: H^(m+1) …
+    vmovdqu64   zmm3, [rdx + 432]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 816]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm10, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm8, zmm10, zmm6, 0x10             ; C: A0·K1
     vpclmulqdq  zmm12, zmm10, zmm3, 0x01            ; C: A1·B0
@@ -13157,8 +14255,8 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpclmulqdq  zmm3, zmm11, zmm3, 0x11             ; C: A1·B1
     vpternlogq  zmm22, zmm13, zmm7, 0x96            ; C: LO += it
     vpternlogq  zmm23, zmm5, zmm6, 0x96             ; C: HI += it
-    vmovdqu64   zmm5, [r8 + 496]                    ; C: H^(m+1) …
-    vmovdqu64   zmm6, [r8 + 880]                    ; C: H^(m+1) …
+    vmovdqu64   zmm5, [rdx + 496]                   ; C: H^(m+1) …
+    vmovdqu64   zmm6, [rdx + 880]                   ; C: H^(m+1) …
     vpclmulqdq  zmm7, zmm18, zmm6, 0x00             ; C: A0·K0
     vpclmulqdq  zmm11, zmm18, zmm6, 0x10            ; C: A0·K1
     vpclmulqdq  zmm13, zmm18, zmm5, 0x01            ; C: A1·B0
@@ -13191,100 +14289,100 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     vpshufd     zmm4, zmm6, 0x4e                    ; tags: (LO1, LO0)
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; tags: RES = fold(LO) + HI
     vpshufb     zmm2, zmm4, zmm0                    ; tags: as in memory
-    vpxorq      zmm2, zmm2, zmm9                    ; tags: tags
+    vpxorq      zmm3, zmm2, zmm9                    ; tags: tags
 .rows_4_tags:
-    mov         rdx, [rsi + 32]                     ; tags: tag
-    vmovdqu64   xmm3, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm2, xmm3                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 72], rdx                     ; tags: status
-    vmovq       rdx, xmm3                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_0                     ; tags
+    mov         rcx, [rsi + 32]                     ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vpxorq      xmm2, xmm3, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 72], rcx                     ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_0
 .rows_4_judged_0:
-    vextracti64x2 xmm3, zmm2, 0x01                  ; tags
-    mov         rdx, [rsi + 112]                    ; tags: tag
-    vmovdqu64   xmm4, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 152], rdx                    ; tags: status
-    vmovq       rdx, xmm3                           ; tags
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_1                     ; tags
+    mov         rcx, [rsi + 112]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm4, zmm3, 0x01
+    vpxorq      xmm2, xmm4, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 152], rcx                    ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_1
 .rows_4_judged_1:
-    vextracti64x2 xmm3, zmm2, 0x02                  ; tags
-    mov         rdx, [rsi + 192]                    ; tags: tag
-    vmovdqu64   xmm4, [rdx]                         ; tags: given
-    vpxorq      xmm3, xmm3, xmm4                    ; tags: differences
-    vpshufd     xmm4, xmm3, 0x4e                    ; tags
-    vporq       xmm3, xmm3, xmm4                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 232], rdx                    ; tags: status
-    vmovq       rdx, xmm3                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_2                     ; tags
+    mov         rcx, [rsi + 192]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm4, zmm3, 0x02
+    vpxorq      xmm2, xmm4, xmm2                    ; differences
+    vpshufd     xmm4, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm4                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 232], rcx                    ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_2
 .rows_4_judged_2:
-    vextracti64x2 xmm2, zmm2, 0x03                  ; tags
-    mov         rdx, [rsi + 272]                    ; tags: tag
-    vmovdqu64   xmm3, [rdx]                         ; tags: given
-    vpxorq      xmm2, xmm2, xmm3                    ; tags: differences
-    vpshufd     xmm3, xmm2, 0x4e                    ; tags
-    vporq       xmm2, xmm2, xmm3                    ; tags: all differences
-    mov         edx, 0x00                           ; tags
-    mov         [rsi + 312], rdx                    ; tags: status
-    vmovq       rdx, xmm2                           ; tags
-    cmp         rdx, 0x00
-    jne         .rows_4_wrong_3                     ; tags
+    mov         rcx, [rsi + 272]                    ; tag
+    vmovdqu64   xmm2, [rcx]                         ; given
+    vextracti64x2 xmm3, zmm3, 0x03
+    vpxorq      xmm2, xmm3, xmm2                    ; differences
+    vpshufd     xmm3, xmm2, 0x4e
+    vporq       xmm2, xmm2, xmm3                    ; all differences
+    mov         ecx, 0x00
+    mov         [rsi + 312], rcx                    ; status
+    vmovq       rcx, xmm2
+    cmp         rcx, 0x00
+    jne         .rows_4_wrong_3
 .rows_4_judged_3:
     add         rsi, 320                            ; the next group
-    mov         rdx, [rsp + 384]
-    sub         rdx, 0x04
-    mov         [rsp + 384], rdx
+    mov         rcx, [rsp + 384]
+    sub         rcx, 0x04
+    mov         [rsp + 384], rcx
     jmp         .rows_4_group
 .rows_4_wrong_0:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 24]                     ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 72], rdx                     ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 24]                     ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 72], rcx                     ; status
     jmp         .rows_4_judged_0
 .rows_4_wrong_1:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 104]                    ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 152], rdx                    ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 104]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 152], rcx                    ; status
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rows_4_judged_1
 .rows_4_wrong_2:
-    vpxorq      xmm3, xmm3, xmm3
-    mov         rdx, [rsi + 184]                    ; out
-    vmovdqu64   [rdx], zmm3                         ; zeros
-    vmovdqu64   [rdx + 64], zmm3                    ; zeros
-    vmovdqu64   [rdx + 128], zmm3                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm3              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 232], rdx                    ; status
+    vpxorq      xmm2, xmm2, xmm2
+    mov         rcx, [rsi + 184]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 232], rcx                    ; status
     jmp         .rows_4_judged_2
 .rows_4_wrong_3:
     vpxorq      xmm2, xmm2, xmm2
-    mov         rdx, [rsi + 264]                    ; out
-    vmovdqu64   [rdx], zmm2                         ; zeros
-    vmovdqu64   [rdx + 64], zmm2                    ; zeros
-    vmovdqu64   [rdx + 128], zmm2                   ; zeros
-    vmovdqu64   [rdx + rax - 64], zmm2              ; zeros
-    mov         edx, 0x01
-    mov         [rsi + 312], rdx                    ; status
+    mov         rcx, [rsi + 264]                    ; out
+    vmovdqu64   [rcx], zmm2                         ; zeros
+    vmovdqu64   [rcx + 64], zmm2                    ; zeros
+    vmovdqu64   [rcx + 128], zmm2                   ; zeros
+    vmovdqu64   [rcx + rax - 64], zmm2              ; zeros
+    mov         ecx, 0x01
+    mov         [rsi + 312], rcx                    ; status
     jmp         .rows_4_judged_3
 .rows_4_after_group:
 .rows_4_no:
@@ -13303,6 +14401,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     mov         rax, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         r8, rax
     ja          .one_refused
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, rax
     ja          .one_refused
     mov         rax, 68719476704                    ; bytes of text, at most
@@ -13313,9 +14412,10 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     je          .one_tag_length
     cmp         rax, 0x08
     je          .one_tag_length
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x0c
     jb          .one_refused
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x11
     jae         .one_refused
 .one_tag_length:
@@ -13351,7 +14451,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     cmp         rax, 0x10
     jae         .one_iv_whole
 .one_iv_after_whole:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .one_iv_lengths
 .one_iv_short:
@@ -13359,7 +14458,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         rdx, rax
     cmp         rax, 0x08
     jae         .one_iv_few_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x04
     jb          .one_iv_few_under_4
     vmovd       xmm4, [rcx]                         ; the first bytes
@@ -13427,6 +14525,7 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     je          .one_text
     lea         rax, [rel gcm256_avx512_k_clmul1_x16_alike_bytes]
     sub         rax, r11
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jae         .one_padded_longest
     cmp         r11, 0x08
@@ -13476,12 +14575,9 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         r8, rax                             ; bytes before it
     lea         rcx, [r9 + r8]                      ; the last block
     vpxorq      xmm2, xmm2, xmm2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .one_aad_tail
 .one_aad_groups:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .one_aad_group:
     vmovdqu64   zmm3, [r9 + 128]                    ; C3·H^2: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
@@ -13539,7 +14635,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     jae         .one_aad_first
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .one_aad_rest
 .one_aad_first:
     vmovdqu64   zmm3, [r9]                          ; C·H^m: C, bytes as in memory
@@ -13557,7 +14652,6 @@ gcm256_avx512_k_clmul1_x16_alike_open_many:
     sub         r8, 0x40
     cmp         r8, 0x40
     jb          .one_aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .one_aad_block:
     vmovdqu64   zmm3, [r9]                          ; C·H^i: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
